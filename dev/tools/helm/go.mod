@@ -1,0 +1,3 @@
+module inferenceversion.io/dev/tools/helm
+
+go 1.26
