@@ -1,0 +1,128 @@
+# `make help` lists what there is. CI calls nothing else.
+SHELL := /bin/bash
+.SHELLFLAGS := -eu -o pipefail -c
+.DEFAULT_GOAL := help
+MAKEFLAGS += --no-print-directory
+.DELETE_ON_ERROR:
+
+# The first Python >= 3.11 there is; PYTHON=... chooses another.
+PYTHON ?= $(shell for p in python3 python3.12 python3.13 python3.11 python3.14; do \
+	$$p -c 'import sys; sys.exit(sys.version_info < (3, 11))' 2>/dev/null && { echo $$p; break; }; done)
+VENV := .venv
+PY := $(VENV)/bin/python
+# A stamp named by what was installed: a changed lock file installs again, an unchanged one costs nothing.
+STAMP := $(VENV)/.installed-$(firstword $(shell sha256sum requirements/dev.txt))
+RESULTS := build/results
+ARGS ?=
+
+# CLUSTER=existing: tests and demo use the cluster of $KUBECONFIG and leave it standing.
+export CLUSTER
+
+##@ Try it
+.PHONY: demo
+demo: $(STAMP) ## A local cluster, the operator, real headlines through the Gateway
+	$(PY) -m dev.demo $(ARGS)
+
+.PHONY: demo-down
+demo-down: down ## Stop the demo; nothing stays behind
+
+##@ Test
+.PHONY: test
+test: $(STAMP) ## Everything: lint, unit, cluster up, integration, e2e; one summary
+	$(PY) .ci/phases.py $(ARGS)
+
+.PHONY: unit
+unit: $(STAMP) ## Unit tests and goldens: no cluster, seconds (ARGS="-k name" chooses)
+	$(PY) -m pytest $(wildcard tests/unit tests/golden) --junit-xml=$(RESULTS)/unit.xml $(ARGS)
+
+.PHONY: integration
+integration: $(STAMP) ## Tests against the API server and real servers (needs: make up)
+	$(PY) -m pytest tests/integration --junit-xml=$(RESULTS)/integration.xml $(ARGS)
+
+.PHONY: e2e
+e2e: $(STAMP) ## User stories on the running cluster (needs: make up images)
+	$(PY) -m pytest tests/e2e --junit-xml=$(RESULTS)/e2e.xml $(ARGS)
+
+.PHONY: lint
+lint: $(STAMP) ## ruff, mypy --strict, import rule, changelog fragments, links of the docs
+	$(PY) .ci/lint.py $(ARGS)
+
+.PHONY: fmt
+fmt: $(STAMP) ## Format and fix what ruff can fix
+	$(VENV)/bin/ruff check --fix-only --quiet .
+	$(VENV)/bin/ruff format .
+
+.PHONY: golden
+golden: $(STAMP) ## Write the goldens anew; review the diff like code
+	$(PY) -m pytest $(wildcard tests/unit tests/golden) -q --rewrite-goldens $(ARGS)
+	git status --short tests
+
+.PHONY: bench
+bench: $(STAMP) ## Measure on the running cluster (needs: make up); numbers go to docs/benchmarks.md
+	$(PY) -m bench $(ARGS)
+
+##@ Build
+.PHONY: wheel
+wheel: $(STAMP) ## The wheel, in dist/ (the same bytes from the same commit)
+	rm -rf dist
+	SOURCE_DATE_EPOCH=$$(git log -1 --format=%ct 2>/dev/null || echo 315532800) \
+		$(PY) -m build --wheel --no-isolation --outdir dist . >/dev/null
+	ls -l dist
+
+.PHONY: images
+images: $(STAMP) ## Build the images and load them into the local cluster
+	$(PY) -m dev build-image operator
+	$(PY) -m dev build-image triton-sentiment
+	$(PY) -m dev load-image
+
+.PHONY: docs
+docs: $(STAMP) ## Check the documentation: links, anchors
+	$(PY) .ci/links.py
+
+.PHONY: requirements
+requirements: ## Lock the requirements anew (ARGS=--upgrade takes newer versions)
+	$(call compile,--extra fetch pyproject.toml -o requirements/operator.txt)
+	$(call compile,--all-extras -c requirements/operator.txt pyproject.toml requirements/dev.in -o requirements/dev.txt)
+
+##@ Local cluster
+.PHONY: up
+up: $(STAMP) ## Bring the local cluster up (ARGS="--nodes 3")
+	$(PY) -m dev up $(ARGS)
+
+.PHONY: down
+down: $(STAMP) ## Take the local cluster down: no process, mount or interface stays
+	$(PY) -m dev down $(ARGS)
+
+##@ Housekeeping
+.PHONY: clean
+clean: ## Remove what was built in this folder (the cluster's cache is elsewhere: python -m dev status)
+	rm -rf $(VENV) build dist .pytest_cache .mypy_cache .ruff_cache .import_linter_cache .hypothesis
+	find . -name __pycache__ -type d -prune -exec rm -rf {} +
+
+.PHONY: help
+help: ## This list
+	@awk 'BEGIN {FS = ":.*## "} \
+		/^##@/ {printf "\n%s\n", substr($$0, 5)} \
+		/^[a-z0-9-]+:.*## / {printf "  \033[1m%-14s\033[0m %s\n", $$1, $$2}' $(MAKEFILE_LIST)
+
+.PHONY: venv
+venv: $(STAMP)
+
+$(STAMP):
+	@test -n "$(PYTHON)" || { echo "Python >= 3.11 is needed, none was found: install one or say PYTHON=/path/to/python" >&2; exit 1; }
+	@test -x $(PY) || $(PYTHON) -m venv $(VENV) || \
+		{ rm -rf $(VENV); echo "$(PYTHON) has no venv module (Debian: apt-get install python3-venv)" >&2; exit 1; }
+	@echo "installing $(VENV) from requirements/dev.txt" >&2
+	@$(PY) -m pip install --quiet --disable-pip-version-check --no-deps --require-hashes -r requirements/dev.txt
+	@# In place, without a build: the package is found where it lies, and `kubectl iv` works with .venv/bin in PATH.
+	@echo '$(CURDIR)/operator' > "$$($(PY) -c 'import sysconfig; print(sysconfig.get_path("purelib"))')/inferenceversion_operator.pth"
+	@printf '#!$(CURDIR)/$(PY)\nimport sys\n\nfrom inferenceversion_operator.cli.__main__ import main\n\nsys.exit(main())\n' > $(VENV)/bin/kubectl-iv
+	@chmod +x $(VENV)/bin/kubectl-iv
+	@rm -f $(VENV)/.installed-*
+	@touch $@
+
+# No index and no download address in the lock files: everyone has their own mirror.
+define compile
+CUSTOM_COMPILE_COMMAND="make requirements" $(VENV)/bin/pip-compile --quiet --generate-hashes --strip-extras --allow-unsafe \
+	--no-emit-index-url --no-emit-find-links --no-emit-trusted-host $(ARGS) $(1)
+endef
