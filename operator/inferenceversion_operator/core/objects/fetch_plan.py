@@ -75,6 +75,7 @@ def _configs(version: InferenceVersion, models: list[RepositoryModel]) -> list[d
     for model in models:
         if model.step is Step.ENSEMBLE:  # Triton wants the version directory of an ensemble, though nothing is in it
             configs.append({"key": ENSEMBLE_KEEP_KEY, "to": f"{model.version_dir}/.keep"})
-        for file in warmup_files(version, model):
-            configs.append({"key": file.key, "to": f"{model.name}/warmup/{file.name}"})
+        configs += [
+            {"key": file.key, "to": f"{model.name}/warmup/{file.name}"} for file in warmup_files(version, model)
+        ]
     return configs

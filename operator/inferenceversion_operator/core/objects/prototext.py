@@ -24,8 +24,11 @@ Message = Iterable[Field]
 def to_text(message: Message) -> str:
     """Return the message in text format, one field a line.
 
-    >>> to_text([("name", "a"), ("dims", -1), ("policy", [("kind", Enum("KIND_CPU"))])])
-    'name: "a"\\ndims: -1\\npolicy {\\n  kind: KIND_CPU\\n}\\n'
+    >>> print(to_text([("name", "a"), ("policy", [("kind", Enum("KIND_CPU"))])]), end="")
+    name: "a"
+    policy {
+      kind: KIND_CPU
+    }
     """
     return "".join(f"{line}\n" for line in _lines(message, ""))
 

@@ -138,7 +138,7 @@ def _batching(version: InferenceVersion) -> Iterator[Field]:
 def _optimization(version: InferenceVersion, model: RepositoryModel) -> Iterator[Field]:
     precision = version.triton.tensorrt_precision
     if precision and _backend(version, model) in _ACCELERATED:
-        accelerator = [("name", "tensorrt"), ("parameters", entry("precision_mode", precision))]
+        accelerator: list[Field] = [("name", "tensorrt"), ("parameters", entry("precision_mode", precision))]
         yield "optimization", [("execution_accelerators", [("gpu_execution_accelerator", accelerator)])]
 
 

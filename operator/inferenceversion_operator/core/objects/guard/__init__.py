@@ -1,0 +1,17 @@
+"""The guard: an Envoy beside Triton whose whole configuration is a static bootstrap, made from one version."""
+
+from inferenceversion_operator.core.objects.guard.bootstrap import (
+    GUARD_CONFIG_KEY,
+    guard_args,
+    guard_memory_bytes,
+    make_guard_bootstrap,
+    make_guard_yaml,
+)
+
+__all__ = [
+    "GUARD_CONFIG_KEY",
+    "guard_args",
+    "guard_memory_bytes",
+    "make_guard_bootstrap",
+    "make_guard_yaml",
+]
