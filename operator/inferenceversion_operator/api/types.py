@@ -159,6 +159,7 @@ class InferenceEndpoint:
     warm: int = 1
     history: int = 10
     paused: bool = False
+    managed: bool = False  # made by the operator: it goes with its last version
     created: str = ""
     deleting: bool = False
     status: Mapping[str, Any] = field(default_factory=dict)

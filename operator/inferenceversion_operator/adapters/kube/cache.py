@@ -1,0 +1,111 @@
+"""What the watches have told so far, indexed by endpoint; the only place that observe reads."""
+
+from collections.abc import Callable, Iterable, Mapping
+from typing import Any
+
+from inferenceversion_operator.api.labels import LABEL_ENDPOINT
+
+Object = Mapping[str, Any]
+Key = tuple[str, str]  # namespace and endpoint
+_Id = tuple[str, str, str]  # kind, namespace, name
+
+
+def endpoint_key(obj: Object) -> Key | None:
+    """Return the endpoint that an object belongs to: an endpoint itself, a version by its spec, a child by its label."""
+    meta = obj["metadata"]
+    if obj["kind"] == "InferenceEndpoint":
+        return meta["namespace"], meta["name"]
+    if obj["kind"] == "InferenceVersion":
+        endpoint = obj.get("spec", {}).get("endpoint")
+    else:
+        endpoint = (meta.get("labels") or {}).get(LABEL_ENDPOINT)
+    return (meta["namespace"], str(endpoint)) if endpoint else None
+
+
+class Cache:
+    """Objects by kind and name, and by endpoint. Not thread-safe: one event loop.
+
+    Args:
+        on_change: called with the endpoint's key after each change.
+    """
+
+    def __init__(self, on_change: Callable[[Key], None]) -> None:
+        self._on_change = on_change
+        self._objects: dict[_Id, Object] = {}
+        self._by_endpoint: dict[Key, dict[_Id, Object]] = {}
+
+    def put(self, obj: Object) -> None:
+        """Remember an object, unless what is known is newer (our own write may arrive before the watch does)."""
+        ident = _id(obj)
+        known = self._objects.get(ident)
+        if known is not None and _version(known) >= _version(obj) and _uid(known) == _uid(obj):
+            return
+        if known is not None:
+            self._forget(ident)
+        self._objects[ident] = obj
+        key = endpoint_key(obj)
+        if key:
+            self._by_endpoint.setdefault(key, {})[ident] = obj
+            self._on_change(key)
+
+    def remove(self, obj: Object) -> None:
+        """Forget an object that was deleted; a newer one of the same name stays."""
+        ident = _id(obj)
+        known = self._objects.get(ident)
+        if known is None or _uid(known) != _uid(obj):
+            return
+        key = self._forget(ident)
+        if key:
+            self._on_change(key)
+
+    def replace(self, kind: str, objects: Iterable[Object], namespace: str | None = None) -> None:
+        """Take a fresh list of a kind as the truth: what it doesn't hold was deleted while nobody watched."""
+        fresh = {_id(obj): obj for obj in objects}
+        gone = [
+            ident
+            for ident in self._objects
+            if ident[0] == kind and namespace in (None, ident[1]) and ident not in fresh
+        ]
+        for ident in gone:
+            key = self._forget(ident)
+            if key:
+                self._on_change(key)
+        for obj in fresh.values():
+            self.put(obj)
+
+    def of_endpoint(self, key: Key) -> tuple[Object, ...]:
+        """Return every object of an endpoint."""
+        return tuple(self._by_endpoint.get(key, {}).values())
+
+    def get(self, kind: str, namespace: str, name: str) -> Object | None:
+        """Return one object."""
+        return self._objects.get((kind, namespace, name))
+
+    def keys(self) -> tuple[Key, ...]:
+        """Return the keys of all endpoints that anything is known of."""
+        return tuple(self._by_endpoint)
+
+    def _forget(self, ident: _Id) -> Key | None:
+        obj = self._objects.pop(ident)
+        key = endpoint_key(obj)
+        if key:
+            mine = self._by_endpoint.get(key, {})
+            mine.pop(ident, None)
+            if not mine:
+                self._by_endpoint.pop(key, None)
+        return key
+
+
+def _id(obj: Object) -> _Id:
+    meta = obj["metadata"]
+    return str(obj["kind"]), str(meta["namespace"]), str(meta["name"])
+
+
+def _uid(obj: Object) -> str:
+    return str(obj["metadata"].get("uid", ""))
+
+
+def _version(obj: Object) -> int:
+    # Resource versions of one resource are ordered integers (KEP-5504, promised since Kubernetes 1.35, true before).
+    text = str(obj["metadata"].get("resourceVersion", "0"))
+    return int(text) if text.isdigit() else 0

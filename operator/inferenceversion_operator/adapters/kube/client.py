@@ -1,0 +1,144 @@
+"""A thin asyncio client of the API server: aiohttp, JSON in and out, errors with the server's own words.
+
+The official client builds a model object for each answer; at thousands of objects that costs more than the
+operator's own work, so this speaks plain JSON and takes only the login from a library (kopf's).
+"""
+
+import asyncio
+import json
+import os
+import ssl
+import time
+from collections.abc import AsyncIterator, Mapping
+from contextlib import asynccontextmanager
+from typing import Any
+
+import aiohttp
+import kopf
+
+_TIMEOUT_S = 30.0
+# Service account tokens are rotated by the kubelet well before they expire; reading the file is cheap.
+_LOGIN_TTL_S = 60.0
+_CONNECTIONS = 64
+
+
+class ApiError(Exception):
+    """An answer other than 2xx.
+
+    Attributes:
+        status: HTTP status.
+        reason: the ``reason`` of the server's Status object (``Conflict``, ``NotFound``...).
+        retry_after: seconds the server asked to wait, if it did.
+    """
+
+    def __init__(self, status: int, reason: str, message: str, retry_after: float | None = None) -> None:
+        super().__init__(f"{status} {reason}: {message}")
+        self.status = status
+        self.reason = reason
+        self.message = message
+        self.retry_after = retry_after
+
+
+def login() -> kopf.ConnectionInfo:
+    """Return how to reach the API server: KUBECONFIG if it is set, else the pod's service account."""
+    settings = kopf.OperatorSettings()
+    first, second = kopf.login_with_service_account, kopf.login_with_kubeconfig
+    if os.environ.get("KUBECONFIG"):
+        first, second = second, first
+    info = first(settings=settings) or second(settings=settings)
+    if info is None:
+        raise SystemExit("no way to reach a cluster: neither KUBECONFIG nor a service account is there")
+    return info
+
+
+class KubeClient:
+    """One session to one API server; use it as an async context manager."""
+
+    def __init__(self, info: kopf.ConnectionInfo | None = None) -> None:
+        self._fixed = info
+        self._info = info or login()
+        self._ssl: ssl.SSLContext | bool = self._info.as_ssl_context() if self._info.server.startswith("https") else False
+        self._logged_in = time.monotonic()
+        self._session: aiohttp.ClientSession | None = None
+
+    async def __aenter__(self) -> "KubeClient":
+        connector = aiohttp.TCPConnector(limit=_CONNECTIONS, ssl=self._ssl)
+        agent = {"User-Agent": "inferenceversion-operator"}
+        self._session = aiohttp.ClientSession(connector=connector, headers=agent)
+        return self
+
+    async def __aexit__(self, *_: object) -> None:
+        if self._session:
+            await self._session.close()
+
+    async def request(
+        self,
+        method: str,
+        path: str,
+        *,
+        params: Mapping[str, str] | None = None,
+        body: Mapping[str, Any] | None = None,
+        content_type: str = "application/json",
+    ) -> dict[str, Any]:
+        """Send one request and return the decoded answer.
+
+        Raises:
+            ApiError: the server refused.
+            aiohttp.ClientError, TimeoutError: the server was not reached or stayed silent for 30 s.
+        """
+        timeout = aiohttp.ClientTimeout(total=_TIMEOUT_S)
+        async with self._open(method, path, params=params, body=body, content_type=content_type, timeout=timeout) as got:
+            answer: dict[str, Any] = json.loads(await got.read())
+            return answer
+
+    @asynccontextmanager
+    async def stream(self, path: str, params: Mapping[str, str], silence_s: float) -> AsyncIterator[aiohttp.StreamReader]:
+        """Open a watch; it ends with ``TimeoutError`` when nothing at all arrives for ``silence_s`` seconds."""
+        timeout = aiohttp.ClientTimeout(total=None, sock_connect=_TIMEOUT_S, sock_read=silence_s)
+        async with self._open("GET", path, params=params, timeout=timeout) as got:
+            yield got.content
+
+    @asynccontextmanager
+    async def _open(
+        self,
+        method: str,
+        path: str,
+        *,
+        timeout: aiohttp.ClientTimeout,
+        params: Mapping[str, str] | None = None,
+        body: Mapping[str, Any] | None = None,
+        content_type: str = "application/json",
+    ) -> AsyncIterator[aiohttp.ClientResponse]:
+        if self._session is None:
+            raise RuntimeError("KubeClient is used outside of its context")
+        data = json.dumps(body).encode() if body is not None else None
+        headers = self._headers() | ({"Content-Type": content_type} if data is not None else {})
+        url = self._info.server.rstrip("/") + path
+        async with self._session.request(
+            method, url, params=params, data=data, headers=headers, timeout=timeout
+        ) as response:
+            if response.status >= 300:
+                raise await _error(response)
+            yield response
+
+    def _headers(self) -> dict[str, str]:
+        now = time.monotonic()
+        if self._fixed is None and now - self._logged_in > _LOGIN_TTL_S:
+            self._info, self._logged_in = login(), now
+        return dict(self._info.as_http_headers())
+
+
+async def _error(response: aiohttp.ClientResponse) -> ApiError:
+    text = (await response.read()).decode(errors="replace")
+    try:
+        status = json.loads(text)
+        reason, message = str(status.get("reason") or response.reason), str(status.get("message") or text)
+    except (ValueError, AttributeError):
+        reason, message = str(response.reason), text[:500]
+    after = response.headers.get("Retry-After", "")
+    return ApiError(response.status, reason, message, float(after) if after.isdigit() else None)
+
+
+def is_transport_error(error: BaseException) -> bool:
+    """Say whether the server was not reached, as opposed to having refused."""
+    return isinstance(error, aiohttp.ClientError | asyncio.TimeoutError | OSError)

@@ -1,0 +1,162 @@
+"""The only file with write verbs. Server-side apply; nothing is sent when nothing would change."""
+
+import hashlib
+import json
+import logging
+from collections import Counter
+from collections.abc import Callable, Mapping
+from datetime import UTC, datetime
+from enum import StrEnum
+from typing import Any
+
+from inferenceversion_operator.adapters.kube.cache import Cache
+from inferenceversion_operator.adapters.kube.client import ApiError, KubeClient
+from inferenceversion_operator.adapters.kube.resources import BY_KIND, EVENT
+from inferenceversion_operator.api.labels import ANNOTATION_APPLIED, FIELD_MANAGER
+from inferenceversion_operator.outcome import Stalled
+
+log = logging.getLogger(__name__)
+Object = Mapping[str, Any]
+_APPLY = "application/apply-patch+yaml"
+
+
+class Action(StrEnum):
+    CREATED = "created"
+    CONFIGURED = "configured"
+    UNCHANGED = "unchanged"
+    DELETED = "deleted"
+
+
+class Writer:
+    """Writes objects, statuses, deletions and events.
+
+    Args:
+        may_write: asked before each request; a process that lost its leadership writes nothing more.
+
+    Attributes:
+        writes: number of requests by verb and kind.
+    """
+
+    def __init__(self, client: KubeClient, cache: Cache, may_write: Callable[[], bool] = lambda: True) -> None:
+        self._client = client
+        self._cache = cache
+        self._may_write = may_write
+        self._equal: dict[tuple[str, str, str], tuple[str, str]] = {}
+        self.writes: Counter[tuple[str, str]] = Counter()
+
+    async def apply(self, wanted: Object) -> Action:
+        """Make an object as wanted; fields that are not in it are left to others.
+
+        Raises:
+            Stalled: an object of this name is there and isn't ours.
+            ApiError: the server refused.
+        """
+        kind, meta = wanted["kind"], wanted["metadata"]
+        fingerprint = _fingerprint(wanted)
+        stamped = {
+            **wanted,
+            "metadata": {**meta, "annotations": {**meta.get("annotations", {}), ANNOTATION_APPLIED: fingerprint}},
+        }
+        live = self._cache.get(kind, meta["namespace"], meta["name"])
+        ident = (kind, meta["namespace"], meta["name"])
+        if live is not None and self._as_wanted(ident, live, stamped, fingerprint):
+            return Action.UNCHANGED
+        # Without force the first apply takes nothing over: an object that somebody else made keeps its owner.
+        params = {"fieldManager": FIELD_MANAGER, "force": "true" if live is not None else "false"}
+        path = BY_KIND[kind].path(meta["namespace"], meta["name"])
+        try:
+            stored = await self._send("PATCH", kind, path, params=params, body=stamped, content_type=_APPLY)
+        except ApiError as error:
+            if error.status == 409 and live is None:
+                hint = "rename or delete it, or give the endpoint another name"
+                raise Stalled("NameTaken", f"{kind} {meta['name']} exists and is not ours: {hint}") from error
+            raise
+        self._equal[ident] = (fingerprint, _generation(stored))
+        self._cache.put(stored)
+        return Action.CREATED if live is None else Action.CONFIGURED
+
+    async def apply_status(self, kind: str, namespace: str, name: str, status: Object) -> Action:
+        """Make the status exactly as given; the operator is its only author."""
+        live = self._cache.get(kind, namespace, name)
+        if live is None or live.get("status") == status:
+            return Action.UNCHANGED
+        resource = BY_KIND[kind]
+        meta = {"name": name, "namespace": namespace}
+        body = {"apiVersion": resource.api_version, "kind": kind, "metadata": meta, "status": status}
+        params = {"fieldManager": FIELD_MANAGER, "force": "true"}
+        path = resource.path(namespace, name, "status")
+        try:
+            stored = await self._send("PATCH", kind, path, params=params, body=body, content_type=_APPLY)
+        except ApiError as error:
+            if error.status == 404:  # deleted meanwhile: nobody reads its status
+                return Action.UNCHANGED
+            raise
+        self._cache.put(stored)
+        return Action.CONFIGURED
+
+    async def delete(self, kind: str, namespace: str, name: str, uid: str | None) -> Action:
+        """Delete an object, if it still is the one that was seen."""
+        preconditions = {"preconditions": {"uid": uid}} if uid else {}
+        body = {"apiVersion": "v1", "kind": "DeleteOptions", "propagationPolicy": "Background", **preconditions}
+        try:
+            await self._send("DELETE", kind, BY_KIND[kind].path(namespace, name), body=body)
+        except ApiError as error:
+            if error.status in (404, 409):  # gone, or another one of the same name
+                return Action.UNCHANGED
+            raise
+        return Action.DELETED
+
+    async def event(self, regarding: Object, kind: str, reason: str, message: str) -> None:
+        """Publish an Event about an object; failing to is logged and nothing else."""
+        now = datetime.now(UTC).strftime("%Y-%m-%dT%H:%M:%S.%fZ")
+        body = {
+            "apiVersion": EVENT.api_version,
+            "kind": "Event",
+            "metadata": {"generateName": f"{regarding['name'][:50]}-", "namespace": regarding["namespace"]},
+            "eventTime": now,
+            "reportingController": FIELD_MANAGER,
+            "reportingInstance": FIELD_MANAGER,
+            "action": "Release",
+            "type": kind,
+            "reason": reason,
+            "note": message[:1024],
+            "regarding": regarding,
+        }
+        try:
+            await self._send("POST", "Event", EVENT.path(regarding["namespace"]), body=body)
+        except ApiError as error:
+            log.warning("event %s of %s: %s", reason, regarding["name"], error)
+
+    async def _send(self, verb: str, kind: str, path: str, **request: Any) -> dict[str, Any]:
+        if not self._may_write():
+            raise ApiError(403, "NotLeader", "this process does not lead and writes nothing")
+        self.writes[verb, kind] += 1
+        return await self._client.request(verb, path, **request)
+
+    def _as_wanted(self, ident: tuple[str, str, str], live: Object, wanted: Object, fingerprint: str) -> bool:
+        if (live["metadata"].get("annotations") or {}).get(ANNOTATION_APPLIED) != fingerprint:
+            return False
+        if holds(live, wanted):
+            return True
+        # The server may store a value in another form than ours: what it made of our last write is as wanted.
+        return self._equal.get(ident) == (fingerprint, _generation(live))
+
+
+def holds(live: Any, wanted: Any) -> bool:
+    """Say whether every wanted field is in the live object with the wanted value; lists must match item by item."""
+    if isinstance(wanted, Mapping):
+        return isinstance(live, Mapping) and all(key in live and holds(live[key], wanted[key]) for key in wanted)
+    if isinstance(wanted, list | tuple):
+        same = isinstance(live, list | tuple) and len(live) == len(wanted)
+        return same and all(holds(a, b) for a, b in zip(live, wanted, strict=True))
+    return bool(live == wanted)
+
+
+def _generation(obj: Object) -> str:
+    """Return what changes with the spec and not with the status, where the kind has it."""
+    meta = obj["metadata"]
+    return str(meta.get("generation") or meta["resourceVersion"])
+
+
+def _fingerprint(wanted: Object) -> str:
+    return hashlib.sha256(json.dumps(wanted, sort_keys=True).encode()).hexdigest()[:16]

@@ -1,0 +1,126 @@
+"""The status of an InferenceEndpoint: what serves, what is coming, what was, and whether the road to it is open."""
+
+from collections.abc import Mapping
+from datetime import datetime
+from typing import Any
+
+from inferenceversion_operator.api.names import endpoint_name
+from inferenceversion_operator.api.types import InferenceEndpoint, InferenceVersion
+from inferenceversion_operator.core.conditions import Condition, find, merge, timestamp
+from inferenceversion_operator.core.objects.route import hostnames, parent_refs
+from inferenceversion_operator.core.plan import Ref, StatusOf
+from inferenceversion_operator.core.rollout.immediate import Release, is_ready
+from inferenceversion_operator.core.snapshot import Snapshot
+
+
+def endpoint_status(seen: Snapshot, endpoint: InferenceEndpoint, release: Release, now: datetime) -> StatusOf:
+    """Return the whole status of the endpoint after this decision."""
+    status: dict[str, Any] = {"observedGeneration": endpoint.generation, "phase": _phase(release)}
+    url = _url(seen, endpoint)
+    if url:
+        status["url"] = url
+    if release.stable:
+        status["stable"] = _stable(endpoint, release, release.stable, now)
+    if release.candidate:
+        status["candidate"] = {"version": release.candidate.version, "since": release.since, "weight": 0}
+    status["history"] = next_history(endpoint, release, now)
+    conditions = _conditions(seen, endpoint, release)
+    status["conditions"] = merge(endpoint.status.get("conditions", ()), conditions, endpoint.generation, now)
+    return StatusOf(Ref("InferenceEndpoint", endpoint.namespace, endpoint.name, endpoint.uid), status)
+
+
+def next_history(endpoint: InferenceEndpoint, release: Release, now: datetime) -> list[Mapping[str, Any]]:
+    """Return the outcomes of releases, the newest first, no more than ``retention.history``."""
+    history = [dict(entry) for entry in endpoint.status.get("history", ())]
+    if release.promoted:
+        entry = {"version": release.promoted.version, "digest": release.promoted.digest, "outcome": "Promoted"}
+        history.insert(0, {**entry, "time": timestamp(now)})
+    if release.failed:
+        entry = {"version": release.failed.version, "digest": release.failed.digest, "outcome": "Failed"}
+        history.insert(0, {**entry, "time": timestamp(now), "message": release.failure[:1024]})
+    return list(history[: max(1, endpoint.history)])
+
+
+def once_stable(history: list[Mapping[str, Any]]) -> tuple[str, ...]:
+    """Return the versions of the history that were stable, the newest first."""
+    return tuple(entry["version"] for entry in history if entry.get("outcome") == "Promoted")
+
+
+def _stable(
+    endpoint: InferenceEndpoint, release: Release, stable: InferenceVersion, now: datetime
+) -> Mapping[str, Any]:
+    before = endpoint.status.get("stable") or {}
+    since = timestamp(now) if release.promoted or "since" not in before else before["since"]
+    return {"version": stable.version, "name": stable.name, "digest": stable.digest, "since": since}
+
+
+def _phase(release: Release) -> str:
+    if release.stalled:
+        return "Stalled"
+    if release.candidate:
+        return "Progressing"
+    return "Stable" if release.stable else "Empty"
+
+
+def _url(seen: Snapshot, endpoint: InferenceEndpoint) -> str | None:
+    if parent_refs(endpoint, seen.settings) and "HTTPRoute" in seen.settings.route_kinds:
+        return f"http://{hostnames(endpoint, seen.settings)[0]}"
+    return f"http://{endpoint_name(endpoint.name)}.{endpoint.namespace}.svc"
+
+
+def _conditions(seen: Snapshot, endpoint: InferenceEndpoint, release: Release) -> list[Condition]:
+    routed = _routed(seen, endpoint)
+    stuck = _stuck(seen, endpoint, release)
+    if stuck:
+        serving = release.stable.version if release.stable else "nothing"
+        ready = Condition("Ready", "False", stuck.reason, f"{stuck.message} (serving: {serving})")
+        return [routed, ready, stuck]
+    if release.candidate or release.stable is None:
+        what = f"version {release.candidate.version} is getting ready" if release.candidate else "no version to serve"
+        serving = f"; version {release.stable.version} serves" if release.stable else ""
+        busy = Condition("Reconciling", "True", "Progressing", what + serving)
+        return [routed, Condition("Ready", "False", busy.reason, busy.message), busy]
+    if not is_ready(seen, release.stable):
+        message = f"version {release.stable.version} has too few ready replicas"
+        return [
+            routed,
+            Condition("Ready", "False", "Degraded", message),
+            Condition("Reconciling", "True", "Degraded", message),
+        ]
+    if routed.status != "True":
+        busy = Condition("Reconciling", "True", routed.reason, routed.message)
+        return [routed, Condition("Ready", "False", routed.reason, routed.message), busy]
+    return [routed, Condition("Ready", "True", "Serving", f"version {release.stable.version} serves all traffic")]
+
+
+def _stuck(seen: Snapshot, endpoint: InferenceEndpoint, release: Release) -> Condition | None:
+    """Return what keeps the endpoint from being as wanted, if it isn't a mere matter of time."""
+    if release.stalled:
+        return Condition("Stalled", "True", release.stalled.reason, release.stalled.message)
+    if seen.failure:
+        kind = "Stalled" if seen.failure.needs_a_person else "Reconciling"
+        return Condition(kind, "True", seen.failure.reason, seen.failure.message)
+    wants_gateway = endpoint.gateway is not None and endpoint.gateway.parent_refs
+    if wants_gateway and "HTTPRoute" not in seen.settings.route_kinds:
+        message = "spec.gateway names a Gateway, but the cluster has no HTTPRoute: install the Gateway API's CRDs"
+        return Condition("Stalled", "True", "GatewayApiMissing", message)
+    return None
+
+
+def _routed(seen: Snapshot, endpoint: InferenceEndpoint) -> Condition:
+    if not parent_refs(endpoint, seen.settings) or "HTTPRoute" not in seen.settings.route_kinds:
+        return Condition("Routed", "True", "ServiceOnly", "no Gateway: the endpoint's Service selects the stable version")
+    route = seen.find("HTTPRoute", endpoint_name(endpoint.name))
+    if route is None:
+        return Condition("Routed", "False", "NoRoute", "the HTTPRoute is not there yet")
+    parents = route.get("status", {}).get("parents", ())
+    for parent in parents:
+        name = parent.get("parentRef", {}).get("name")
+        for kind in ("Accepted", "ResolvedRefs"):
+            told = find(parent.get("conditions"), kind)
+            if told and told["status"] == "False":
+                return Condition("Routed", "False", told["reason"], f"Gateway {name}: {told['message']}")
+    if not parents:
+        wanted = ", ".join(str(ref.get("name")) for ref in parent_refs(endpoint, seen.settings))
+        return Condition("Routed", "False", "NotAccepted", f"no Gateway has taken the HTTPRoute yet (asked: {wanted})")
+    return Condition("Routed", "True", "Accepted", "the Gateway has accepted the HTTPRoute")

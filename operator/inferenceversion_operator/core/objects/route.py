@@ -1,0 +1,78 @@
+"""HTTPRoute and GRPCRoute: one builder, the kind is an argument."""
+
+from collections.abc import Iterable
+
+from inferenceversion_operator.api.labels import HEADER_VERSION
+from inferenceversion_operator.api.names import endpoint_name, version_name
+from inferenceversion_operator.api.types import InferenceEndpoint, InferenceVersion
+from inferenceversion_operator.core.objects.common import Object, endpoint_metadata
+from inferenceversion_operator.core.objects.service import GRPC_PORT, HTTP_PORT
+from inferenceversion_operator.core.snapshot import Settings
+
+API_VERSION = "gateway.networking.k8s.io/v1"
+ROUTE_KINDS = ("HTTPRoute", "GRPCRoute")
+_RULES_LIMIT = 16  # of a route, by the Gateway API
+
+
+def hostnames(endpoint: InferenceEndpoint, settings: Settings, kind: str = "HTTPRoute") -> list[str]:
+    """Return the endpoint's hostnames; gRPC has names of its own, since a listener takes one kind of route a name."""
+    declared = endpoint.gateway.hostnames if endpoint.gateway else ()
+    names = list(declared) or [f"{endpoint.name}.{endpoint.namespace}.{settings.gateway_domain}"]
+    return [f"grpc.{name}" for name in names] if kind == "GRPCRoute" else names
+
+
+def parent_refs(endpoint: InferenceEndpoint, settings: Settings) -> list[Object]:
+    """Return the Gateways to attach to: the endpoint's own, else the operator's default; none: no route."""
+    declared = endpoint.gateway.parent_refs if endpoint.gateway else ()
+    return [
+        {"group": "gateway.networking.k8s.io", "kind": "Gateway", **ref}
+        for ref in (declared or settings.gateway_parent_refs)
+    ]
+
+
+def make_route(
+    kind: str,
+    endpoint: InferenceEndpoint,
+    stable: InferenceVersion,
+    named: Iterable[InferenceVersion],
+    settings: Settings,
+) -> Object:
+    """Return the route of an endpoint: everything to stable, a named version to whoever asks by header.
+
+    Args:
+        named: versions that can be reached by the header ``x-inference-version`` (they hold capacity).
+    """
+    by_header = [
+        {"matches": [_match(kind, version)], "backendRefs": [_backend(kind, version)]}
+        for version in sorted(named, key=lambda v: v.name)
+    ]
+    everything = {"matches": [_match(kind)]} if kind == "HTTPRoute" else {}
+    return {
+        "apiVersion": API_VERSION,
+        "kind": kind,
+        "metadata": endpoint_metadata(endpoint, endpoint_name(endpoint.name)),
+        "spec": {
+            "parentRefs": parent_refs(endpoint, settings),
+            "hostnames": hostnames(endpoint, settings, kind),
+            "rules": [*by_header[: _RULES_LIMIT - 1], {**everything, "backendRefs": [_backend(kind, stable)]}],
+        },
+    }
+
+
+def _match(kind: str, version: InferenceVersion | None = None) -> Object:
+    # The API's own default path is written out, so that what is stored is what was asked for.
+    match: Object = {"path": {"type": "PathPrefix", "value": "/"}} if kind == "HTTPRoute" else {}
+    if version:
+        match["headers"] = [{"type": "Exact", "name": HEADER_VERSION, "value": version.version}]
+    return match
+
+
+def _backend(kind: str, version: InferenceVersion, weight: int = 1) -> Object:
+    port = HTTP_PORT if kind == "HTTPRoute" else GRPC_PORT
+    return {
+        "group": "",
+        "kind": "Service",
+        "name": version_name(version.name),
+        "port": port,
+        "weight": weight,
+    }

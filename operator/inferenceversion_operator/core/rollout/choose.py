@@ -1,0 +1,41 @@
+"""Which version is wanted: a pure function of the set, the pin and what has failed."""
+
+from inferenceversion_operator.api.semver import precedence
+from inferenceversion_operator.api.types import InferenceVersion
+from inferenceversion_operator.core.conditions import find
+from inferenceversion_operator.core.snapshot import Snapshot
+from inferenceversion_operator.outcome import Stalled
+
+
+def choose_version(seen: Snapshot) -> InferenceVersion | None:
+    """Return the pinned version, else the highest SemVer that has not failed; None where there is no version.
+
+    Raises:
+        Stalled: the pin names a version that does not exist; what serves keeps serving.
+    """
+    pin = seen.endpoint.pin if seen.endpoint else None
+    if pin is not None:
+        pinned = seen.version(pin)
+        if pinned is None:
+            known = ", ".join(v.version for v in by_precedence(seen)[:5]) or "none"
+            raise Stalled(
+                "VersionNotFound",
+                f"spec.version pins {pin}, which no InferenceVersion of endpoint {seen.name} has (newest: {known}): "
+                "apply that version or change the pin; traffic stays where it is",
+            )
+        return pinned
+    for version in by_precedence(seen):
+        if not has_failed(version):
+            return version
+    return None
+
+
+def by_precedence(seen: Snapshot) -> list[InferenceVersion]:
+    """Return the accepted versions, the highest SemVer first; equal precedence (build metadata): the newest first."""
+    return sorted(seen.accepted(), key=lambda v: (precedence(v.version), v.created, v.name), reverse=True)
+
+
+def has_failed(version: InferenceVersion) -> bool:
+    """Say whether a release of this version ended as Failed; it is not tried again unless it is pinned."""
+    failed = find(version.status.get("conditions"), "Failed")
+    return failed is not None and failed["status"] == "True"

@@ -1,0 +1,74 @@
+"""Strategy Immediate: the wanted version takes all traffic as soon as it is Ready, and not a moment before."""
+
+from dataclasses import dataclass, replace
+from datetime import datetime, timedelta
+
+from inferenceversion_operator.api.types import InferenceVersion
+from inferenceversion_operator.core.conditions import parse_timestamp, timestamp
+from inferenceversion_operator.core.health import observe_health
+from inferenceversion_operator.core.rollout.choose import choose_version
+from inferenceversion_operator.core.snapshot import Snapshot
+from inferenceversion_operator.outcome import Stalled
+
+
+@dataclass(frozen=True, slots=True)
+class Release:
+    """Where a release stands after this decision."""
+
+    stable: InferenceVersion | None
+    candidate: InferenceVersion | None = None
+    since: str | None = None  # when the candidate became one
+    promoted: InferenceVersion | None = None  # became stable just now
+    failed: InferenceVersion | None = None  # was given up just now
+    failure: str = ""
+    stalled: Stalled | None = None
+    recheck_at: datetime | None = None
+
+
+def next_release(seen: Snapshot, now: datetime) -> Release:
+    """Decide whether the candidate takes over, waits or is given up."""
+    stable = current_stable(seen)
+    try:
+        wanted = choose_version(seen)
+    except Stalled as stalled:
+        return Release(stable=stable, stalled=stalled)
+    if wanted is None or (stable and wanted.name == stable.name):
+        return Release(stable=stable)
+    status = seen.endpoint.status if seen.endpoint else {}
+    before = status.get("candidate") or {}
+    since = before["since"] if before.get("version") == wanted.version and before.get("since") else timestamp(now)
+    waiting = Release(stable=stable, candidate=wanted, since=since)
+    if is_ready(seen, wanted):
+        return replace(waiting, stable=wanted, candidate=None, since=None, promoted=wanted)
+    return _hold_or_give_up(seen, waiting, wanted, now)
+
+
+def _hold_or_give_up(seen: Snapshot, waiting: Release, candidate: InferenceVersion, now: datetime) -> Release:
+    """Give the candidate up after its deadline, if something else serves and nobody pinned it by hand."""
+    pinned = seen.endpoint is not None and seen.endpoint.pin == candidate.version
+    if waiting.since is None or waiting.stable is None or pinned or not is_ready(seen, waiting.stable):
+        return waiting
+    deadline = parse_timestamp(waiting.since) + timedelta(seconds=seen.settings.ready_deadline_s)
+    if now < deadline:
+        return replace(waiting, recheck_at=deadline)
+    problem = observe_health(seen, candidate).problem
+    why = f": {problem.reason}: {problem.message}" if problem else ""
+    failure = f"not Ready within {seen.settings.ready_deadline_s:g} s{why}"
+    return replace(waiting, candidate=None, since=None, failed=candidate, failure=failure, recheck_at=None)
+
+
+def current_stable(seen: Snapshot) -> InferenceVersion | None:
+    """Return the version that the endpoint's status names as stable, while it exists."""
+    if seen.endpoint is None:
+        return None
+    return seen.version((seen.endpoint.status.get("stable") or {}).get("version"))
+
+
+def is_ready(seen: Snapshot, version: InferenceVersion) -> bool:
+    """Say whether the version's Deployment, as last written, has the replicas that it needs for all traffic."""
+    return ready_replicas(seen, version) >= max(1, version.autoscaling.min_replicas)
+
+
+def ready_replicas(seen: Snapshot, version: InferenceVersion) -> int:
+    """Return the ready pods that the Deployment controller counted."""
+    return observe_health(seen, version).ready_replicas

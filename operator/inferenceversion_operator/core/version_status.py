@@ -1,0 +1,149 @@
+"""The status of an InferenceVersion: its role, its pods, and conditions that say what is wrong and what to do."""
+
+from datetime import datetime
+from typing import Any
+
+from inferenceversion_operator.api.names import version_name
+from inferenceversion_operator.api.types import InferenceVersion, Role
+from inferenceversion_operator.core.conditions import Condition, find, merge
+from inferenceversion_operator.core.health import Health, observe_health
+from inferenceversion_operator.core.plan import Ref, StatusOf
+from inferenceversion_operator.core.rollout.choose import has_failed
+from inferenceversion_operator.core.rollout.immediate import Release
+from inferenceversion_operator.core.rollout.roles import Cast
+from inferenceversion_operator.core.snapshot import Broken, Failure, Snapshot
+
+_RUNNING = (Role.STABLE, Role.CANDIDATE, Role.WARM)
+# Nothing but a person (or what they own) changes these; the rest may pass by itself.
+_NEEDS_A_PERSON = {
+    "WeightHashDiffers",
+    "PreprocessorHashDiffers",
+    "PostprocessorHashDiffers",
+    "SourceNotFound",
+    "SourceForbidden",
+    "SourceInvalid",
+    "SourceTooLarge",
+    "PlanInvalid",
+    "ImageNotPulled",
+    "ContainerConfigError",
+    "LoadFailed",
+    "OutOfMemory",
+}
+
+
+def version_status(
+    seen: Snapshot, version: InferenceVersion, cast: Cast, release: Release, now: datetime
+) -> StatusOf:
+    """Return the whole status of an accepted version."""
+    role = cast.roles[version.name]
+    running = role in _RUNNING
+    health = observe_health(seen, version)
+    accepted = Condition("Accepted", "True", "Accepted", f"is version {version.version} of endpoint {seen.name}")
+    conditions = [accepted]
+    if running:
+        conditions += _in_order(health)
+        conditions += _readiness(version, health, seen.failure)
+    else:
+        conditions += _at_rest(seen, version, role, release)
+    status: dict[str, Any] = {
+        "observedGeneration": version.generation,
+        "snapshotDigest": version.digest,
+        "role": role.value,
+        "childName": version_name(version.name),
+        "replicas": health.replicas,
+        "readyReplicas": health.ready_replicas,
+        "weight": 100 if role is Role.STABLE else 0,
+        "conditions": merge(version.status.get("conditions", ()), conditions, version.generation, now),
+    }
+    return StatusOf(_ref(version), status)
+
+
+def refused_status(version: InferenceVersion, first: InferenceVersion, now: datetime) -> StatusOf:
+    """Return the status of a version whose ``spec.version`` another object took before."""
+    message = (
+        f"spec.version {version.version} of endpoint {version.endpoint} is taken by InferenceVersion {first.name}, which "
+        "came first: give this one another version or delete it"
+    )
+    return StatusOf(
+        _ref(version),
+        {
+            "observedGeneration": version.generation,
+            "snapshotDigest": version.digest,
+            "role": Role.IDLE.value,
+            "conditions": merge(
+                version.status.get("conditions", ()), _refusal("DuplicateVersion", message), version.generation, now
+            ),
+        },
+    )
+
+
+def broken_status(broken: Broken, now: datetime) -> StatusOf:
+    """Return the status of an object that can't be read."""
+    message = f"the object can't be read by this operator: {broken.problem}"
+    conditions = merge(broken.status.get("conditions", ()), _refusal("Unreadable", message), broken.generation, now)
+    return StatusOf(
+        Ref("InferenceVersion", broken.namespace, broken.name),
+        {"observedGeneration": broken.generation, "role": Role.IDLE.value, "conditions": conditions},
+    )
+
+
+def _refusal(reason: str, message: str) -> list[Condition]:
+    return [
+        Condition("Accepted", "False", reason, message),
+        Condition("Ready", "False", reason, message),
+        Condition("Stalled", "True", reason, message),
+    ]
+
+
+def _in_order(health: Health) -> list[Condition]:
+    by_type = {condition.type: condition for condition in health.conditions}
+    return [by_type[kind] for kind in ("WeightsVerified", "Scheduled", "Loaded", "WarmedUp")]
+
+
+def _readiness(version: InferenceVersion, health: Health, failure: Failure | None) -> list[Condition]:
+    needed = max(1, version.autoscaling.min_replicas)
+    count = f"{health.ready_replicas} of {needed} replicas ready"
+    if health.ready_replicas >= needed:
+        return [Condition("Ready", "True", "Ready", count)]
+    if failure and failure.object_name.startswith(version_name(version.name)):
+        kind = "Stalled" if failure.needs_a_person else "Reconciling"
+        return [
+            Condition("Ready", "False", failure.reason, failure.message),
+            Condition(kind, "True", failure.reason, failure.message),
+        ]
+    if health.problem is None:
+        return [
+            Condition("Ready", "False", "Progressing", count),
+            Condition("Reconciling", "True", "Progressing", count),
+        ]
+    reason, message = health.problem.reason, health.problem.message
+    kind = "Stalled" if reason in _NEEDS_A_PERSON and health.ready_replicas == 0 else "Reconciling"
+    return [
+        Condition("Ready", "False", reason, f"{count}: {message}"),
+        Condition(kind, "True", reason, message),
+    ]
+
+
+def _at_rest(seen: Snapshot, version: InferenceVersion, role: Role, release: Release) -> list[Condition]:
+    """Return the conditions of a version that holds no capacity: at rest is what is wanted, so it is Ready."""
+    if role is Role.FAILED:
+        just_now = release.failed is not None and release.failed.name == version.name
+        before = find(version.status.get("conditions"), "Failed") if has_failed(version) else None
+        message = release.failure if just_now or before is None else str(before["message"])
+        hint = f"{message}; it is not tried again: release a new version, or pin this one to insist"
+        hint = message if "not tried again" in message else hint
+        return [
+            Condition("Ready", "False", "ReleaseFailed", hint),
+            Condition("Stalled", "True", "ReleaseFailed", hint),
+            Condition("Failed", "True", "ReleaseFailed", hint),
+        ]
+    if role is Role.RETIRED:
+        return [Condition("Ready", "True", "Retired", "was stable before; scaled to zero")]
+    pin = seen.endpoint.pin if seen.endpoint else None
+    stable = release.stable.version if release.stable else "none"
+    why = f"the endpoint is pinned to {pin}" if pin else f"version {stable} serves"
+    return [Condition("Ready", "True", "NotWanted", f"nothing runs: {why}")]
+
+
+def _ref(version: InferenceVersion) -> Ref:
+    return Ref("InferenceVersion", version.namespace, version.name, version.uid)

@@ -1,0 +1,55 @@
+"""kopf registrations. They remember the object and put its endpoint's key on the queue; nothing is decided here."""
+
+import asyncio
+import logging
+from typing import Any
+
+import kopf
+
+from inferenceversion_operator.api.labels import GROUP
+from inferenceversion_operator.config import Config
+from inferenceversion_operator.runtime import Runtime
+
+_VERSION = "v1alpha1"
+
+
+def register(registry: kopf.OperatorRegistry, config: Config) -> None:
+    """Register the operator's few handlers.
+
+    kopf's own writers stay silent: no finalizers, no progress annotations, no posted events, no peering.
+    """
+    runtime = Runtime(config)
+
+    @kopf.on.startup(registry=registry)
+    async def start(settings: kopf.OperatorSettings, **_: Any) -> None:
+        settings.posting.enabled = False
+        settings.scanning.disabled = True
+        settings.watching.server_timeout = 300
+        settings.watching.client_timeout = 400
+        settings.watching.reconnect_backoff = 1.0
+        await runtime.start()
+
+    @kopf.on.cleanup(registry=registry)
+    async def stop(**_: Any) -> None:
+        await runtime.stop()
+
+    @kopf.on.login(registry=registry)
+    async def login(**kwargs: Any) -> kopf.ConnectionInfo:
+        return await asyncio.to_thread(runtime.login)
+
+    @kopf.on.probe(registry=registry, id="watches")
+    async def watches_are_fresh(**_: Any) -> dict[str, float]:
+        return runtime.check_freshness()
+
+    for plural in ("inferenceversions", "inferenceendpoints"):
+
+        # An index is filled before any handler runs, so the first decision already sees every version.
+        @kopf.index(GROUP, _VERSION, plural, registry=registry, id=f"know-{plural}")
+        async def know(body: kopf.Body, **_: Any) -> None:
+            runtime.cache.put(dict(body))
+
+        @kopf.on.event(GROUP, _VERSION, plural, registry=registry, id=f"see-{plural}")
+        async def see(event: kopf.RawEvent, **_: Any) -> None:
+            runtime.see(event["type"], event["object"])
+
+    logging.getLogger("kopf.objects").setLevel(logging.WARNING)

@@ -1,0 +1,73 @@
+"""One reconciliation: observe, decide, apply; and what happens when it fails."""
+
+import logging
+import time
+from collections.abc import Callable
+from datetime import UTC, datetime
+
+from inferenceversion_operator.adapters.kube.cache import Cache, Key
+from inferenceversion_operator.adapters.kube.client import ApiError, is_transport_error
+from inferenceversion_operator.adapters.kube.writer import Writer
+from inferenceversion_operator.core.decide import decide
+from inferenceversion_operator.core.snapshot import Failure, Settings
+from inferenceversion_operator.reconcile.apply import apply
+from inferenceversion_operator.reconcile.observe import observe
+from inferenceversion_operator.reconcile.queue import Queue
+
+log = logging.getLogger(__name__)
+_WORKERS = 16
+# What needs a person is looked at again rarely: an event of the repaired object comes first as a rule.
+_REFUSED_RETRY_S = 15.0
+
+
+class Reconciler:
+    """Owns the queue of endpoints and what their last failed writes were.
+
+    Args:
+        settings: called for each reconciliation, since what the cluster serves may change.
+    """
+
+    def __init__(self, cache: Cache, writer: Writer, settings: Callable[[], Settings]) -> None:
+        self._cache = cache
+        self._writer = writer
+        self._settings = settings
+        self._failures: dict[Key, Failure] = {}
+        self.queue: Queue[Key] = Queue(self.reconcile, _WORKERS)
+        self.finished = 0
+
+    async def reconcile(self, key: Key) -> None:
+        """Bring one endpoint nearer to what is wanted; ask the queue for another turn where that is needed."""
+        started = time.monotonic()
+        try:
+            seen = observe(self._cache, key, self._settings(), self._failures.get(key))
+            plan = decide(seen, datetime.now(UTC))
+            failure = await apply(plan, self._writer)
+        except ApiError as error:
+            delay = self.queue.retry(key, error.retry_after or 0.0)
+            log.warning("endpoint %s/%s: %s; again in %.1f s", *key, error, delay)
+            return
+        except Exception as error:
+            delay = self.queue.retry(key)
+            trace = not is_transport_error(error)
+            log.warning("endpoint %s/%s: %r; again in %.1f s", *key, error, delay, exc_info=trace)
+            return
+        self._remember(key, failure)
+        if plan.recheck_at:
+            self.queue.add(key, max(0.05, (plan.recheck_at - datetime.now(UTC)).total_seconds()))
+        self.finished += 1
+        log.debug("endpoint %s/%s: reconciled in %.0f ms", *key, (time.monotonic() - started) * 1000)
+
+    def _remember(self, key: Key, failure: Failure | None) -> None:
+        known = self._failures.get(key)
+        if failure is None:
+            self.queue.succeeded(key)
+            if known is not None:
+                del self._failures[key]
+                self.queue.add(key)
+            return
+        self._failures[key] = failure
+        if failure == known:
+            self.queue.retry(key, _REFUSED_RETRY_S)
+        else:  # the status doesn't tell of it yet
+            log.warning("endpoint %s/%s: %s: %s", *key, failure.reason, failure.message)
+            self.queue.add(key)

@@ -1,0 +1,166 @@
+"""The running parts of the operator process and how they start and stop."""
+
+import asyncio
+import logging
+import time
+from collections.abc import Mapping
+from dataclasses import replace
+from typing import Any
+
+import kopf
+
+from inferenceversion_operator.adapters.kube.cache import Cache, Key
+from inferenceversion_operator.adapters.kube.client import ApiError, KubeClient, is_transport_error, login
+from inferenceversion_operator.adapters.kube.resources import (
+    CHILDREN,
+    INFERENCE_ENDPOINT,
+    INFERENCE_VERSION,
+    POD,
+    ROUTES,
+    Resource,
+)
+from inferenceversion_operator.adapters.kube.watch import Watch, list_all
+from inferenceversion_operator.adapters.kube.writer import Writer
+from inferenceversion_operator.config import Config
+from inferenceversion_operator.core.snapshot import Settings
+from inferenceversion_operator.reconcile.reconciler import Reconciler
+
+log = logging.getLogger(__name__)
+_SWEEP_S = 300.0
+_STALE_S = 240.0
+_SYNC_TIMEOUT_S = 120.0
+
+
+class Runtime:
+    """Client, cache, watches, queue: made at start, ended at stop."""
+
+    def __init__(self, config: Config) -> None:
+        self._config = config
+        self._settings = config.settings
+        self._client: KubeClient | None = None
+        self._tasks: list[asyncio.Task[None]] = []
+        self._watches: dict[tuple[Resource, str | None], Watch] = {}
+        self._reconciler: Reconciler | None = None
+        self.cache = Cache(self._changed)
+        self.login = login
+
+    async def start(self) -> None:
+        """Log in, learn what the cluster serves, fill the cache, start to work.
+
+        Raises:
+            kopf.PermanentError: the CRDs are not installed.
+        """
+        self._client = await KubeClient().__aenter__()
+        await self._check_crds()
+        self._reconciler = Reconciler(self.cache, Writer(self._client, self.cache), lambda: self._settings)
+        for resource in (*CHILDREN, POD):
+            self._follow(resource)
+        await self._discover_routes()
+        async with asyncio.timeout(_SYNC_TIMEOUT_S):
+            for watch in self._watches.values():
+                await watch.synced.wait()
+        self._spawn(self._reconciler.queue.run(), "queue")
+        self._spawn(self._sweep(), "sweep")
+        log.info("watching %s; routes: %s", ", ".join(self._config.namespaces) or "all namespaces", self._route_kinds())
+
+    async def stop(self) -> None:
+        """End every task and the session."""
+        for task in self._tasks:
+            task.cancel()
+        await asyncio.gather(*self._tasks, return_exceptions=True)
+        if self._client:
+            await self._client.__aexit__()
+
+    def see(self, kind: str | None, obj: Mapping[str, Any]) -> None:
+        """Take an event of a custom resource; ``kind`` is None for what kopf listed."""
+        if kind == "DELETED":
+            self.cache.remove(obj)
+        else:
+            self.cache.put(obj)
+
+    def check_freshness(self) -> dict[str, float]:
+        """Return the seconds since each watch was last heard of.
+
+        Raises:
+            RuntimeError: one is silent for longer than its own restart takes: liveness fails, the pod is restarted.
+        """
+        now = time.monotonic()
+        ages = {watch.name: round(now - watch.heard_at, 1) for watch in self._watches.values()}
+        stale = {name: age for name, age in ages.items() if age > _STALE_S}
+        if stale:
+            raise RuntimeError(f"silent watches: {stale}")
+        return ages
+
+    def _changed(self, key: Key) -> None:
+        if self._reconciler:
+            self._reconciler.queue.add(key)
+
+    def _route_kinds(self) -> str:
+        return ", ".join(sorted(self._settings.route_kinds)) or "none (no Gateway API)"
+
+    def _namespaces(self) -> tuple[str | None, ...]:
+        return self._config.namespaces or (None,)
+
+    def _follow(self, resource: Resource) -> None:
+        for namespace in self._namespaces():
+            if self._client and (resource, namespace) not in self._watches:
+                watch = Watch(self._client, resource, self.cache, namespace)
+                self._watches[resource, namespace] = watch
+                self._spawn(watch.run(), watch.name)
+
+    def _spawn(self, coroutine: Any, name: str) -> None:
+        task = asyncio.get_running_loop().create_task(coroutine, name=name)
+        task.add_done_callback(_died)
+        self._tasks.append(task)
+
+    async def _check_crds(self) -> None:
+        served = await self._served(INFERENCE_VERSION)
+        missing = {INFERENCE_VERSION.kind, INFERENCE_ENDPOINT.kind} - served
+        if missing:
+            raise kopf.PermanentError(f"the cluster does not serve {', '.join(sorted(missing))}: install crds/ first")
+
+    async def _discover_routes(self) -> None:
+        served = await self._served(ROUTES[0])
+        kinds = frozenset(route.kind for route in ROUTES if route.kind in served)
+        if kinds != self._settings.route_kinds:
+            self._settings = replace(self._settings, route_kinds=kinds)
+            for route in ROUTES:
+                if route.kind in kinds:
+                    self._follow(route)
+            for key in self.cache.keys():
+                self._changed(key)
+
+    async def _served(self, resource: Resource) -> set[str]:
+        if self._client is None:
+            return set()
+        try:
+            answer = await self._client.request("GET", f"/apis/{resource.api_version}")
+        except ApiError as error:
+            if error.status == 404:
+                return set()
+            raise
+        return {entry["kind"] for entry in answer["resources"]}
+
+    async def _sweep(self) -> None:
+        """Now and then take a list of the custom resources as the truth.
+
+        kopf does not tell of objects that were deleted while its watch was broken; and the Gateway API may be
+        installed after the operator.
+        """
+        while self._client:
+            await asyncio.sleep(_SWEEP_S)
+            try:
+                await self._discover_routes()
+                for resource in (INFERENCE_VERSION, INFERENCE_ENDPOINT):
+                    for namespace in self._namespaces():
+                        objects, _ = await list_all(self._client, resource, namespace)
+                        self.cache.replace(resource.kind, objects, namespace)
+            except Exception as error:
+                if not isinstance(error, ApiError) and not is_transport_error(error):
+                    raise
+                log.warning("sweep: %s", error)
+
+
+def _died(task: asyncio.Task[None]) -> None:
+    if not task.cancelled() and task.exception():
+        log.error("%s ended: %r", task.get_name(), task.exception(), exc_info=task.exception())
