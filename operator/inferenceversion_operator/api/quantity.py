@@ -1,0 +1,92 @@
+"""Quantities of Kubernetes: read to exact numbers, written as the API server writes them."""
+
+import re
+from decimal import ROUND_CEILING, Decimal
+from typing import NamedTuple
+
+_QUANTITY = re.compile(r"([+-]?)([0-9]+(?:\.[0-9]*)?|\.[0-9]+)([numkMGTPE]|[KMGTPE]i|[eE][+-]?[0-9]{1,2})?")
+_DECIMAL = {"n": -9, "u": -6, "m": -3, "": 0, "k": 3, "M": 6, "G": 9, "T": 12, "P": 15, "E": 18}
+_SUFFIX_OF = {exponent: suffix for suffix, exponent in _DECIMAL.items()}
+_BINARY = {"Ki": 10, "Mi": 20, "Gi": 30, "Ti": 40, "Pi": 50, "Ei": 60}
+_BINARY_SUFFIXES = ("", *_BINARY)
+_NANO = Decimal("1e-9")
+
+
+class _Parts(NamedTuple):
+    value: Decimal
+    style: str  # "decimal", "binary" or "exponent": the style a quantity was written in is kept
+
+
+def parse(text: str | int) -> Decimal:
+    """Return the exact value of a quantity, in its base unit (cores, bytes, pieces).
+
+    >>> parse("2Mi")
+    Decimal('2097152')
+
+    Raises:
+        ValueError: it is not a quantity.
+    """
+    return _parts(text).value
+
+
+def canonical(text: str | int) -> str:
+    """Return the quantity as the API server stores it in a Pod: the largest suffix without a fraction.
+
+    >>> [canonical(q) for q in ("1000m", "1024Mi", "0.5", "1.5Gi")]
+    ['1', '1Gi', '500m', '1536Mi']
+
+    Raises:
+        ValueError: it is not a quantity.
+    """
+    value, style = _parts(text)
+    if value == 0:
+        return "0"
+    if style == "binary" and abs(value) >= 1024 and value == value.to_integral_value():
+        return _binary(int(value))
+    mantissa, exponent = _by_thousands(value)
+    if style == "exponent":
+        return f"{mantissa}e{exponent}" if exponent else str(mantissa)
+    return f"{mantissa}{_SUFFIX_OF[exponent]}"
+
+
+def plain(text: str | int) -> str:
+    """Return the value alone, whatever it was written as: ``2Mi`` and ``2097152`` are the same text.
+
+    Raises:
+        ValueError: it is not a quantity.
+    """
+    written = f"{parse(text):f}"
+    return written.rstrip("0").rstrip(".") if "." in written else written
+
+
+def _parts(text: str | int) -> _Parts:
+    match = _QUANTITY.fullmatch(str(text))
+    if match is None:
+        raise ValueError(f"not a quantity: {text!r}: write a number with m, k, M, G, T or Ki, Mi, Gi, Ti")
+    sign, number, suffix = match.group(1), Decimal(match.group(2)), match.group(3) or ""
+    if suffix in _BINARY:
+        value, style = number * 2 ** _BINARY[suffix], "binary"
+    elif suffix in _DECIMAL:
+        value, style = number.scaleb(_DECIMAL[suffix]), "decimal"
+    else:
+        value, style = number.scaleb(int(suffix[1:])), "exponent"
+    value = value.quantize(_NANO, rounding=ROUND_CEILING) if value % _NANO else value  # away from zero, as Kubernetes does
+    return _Parts(-value if sign == "-" else value, style)
+
+
+def _binary(value: int) -> str:
+    power = 0
+    while value % 1024 == 0 and power < len(_BINARY_SUFFIXES) - 1:
+        value //= 1024
+        power += 1
+    return f"{value}{_BINARY_SUFFIXES[power]}"
+
+
+def _by_thousands(value: Decimal) -> tuple[int, int]:
+    """Return mantissa and exponent, a multiple of three as high as leaves the mantissa whole."""
+    exponent = -9
+    mantissa = int(value.scaleb(9))
+    while mantissa % 1000 == 0 and exponent < 18:
+        mantissa //= 1000
+        exponent += 3
+    return mantissa, exponent
