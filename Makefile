@@ -81,8 +81,8 @@ docs: $(STAMP) ## Check the documentation: links, anchors
 
 .PHONY: requirements
 requirements: ## Lock the requirements anew (ARGS=--upgrade takes newer versions)
-	$(call compile,--extra fetch pyproject.toml -o requirements/operator.txt)
-	$(call compile,--all-extras -c requirements/operator.txt pyproject.toml requirements/dev.in -o requirements/dev.txt)
+	$(call compile,--extra fetch pyproject.toml -o images/operator/requirements.txt)
+	$(call compile,--all-extras -c images/operator/requirements.txt pyproject.toml requirements/dev.in -o requirements/dev.txt)
 
 ##@ Local cluster
 .PHONY: up
