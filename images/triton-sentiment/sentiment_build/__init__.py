@@ -1,0 +1,1 @@
+"""The build of the news-sentiment artifact: sources, training, graph, layout, model card."""

@@ -1,0 +1,31 @@
+"""Release-test build ``flaky``: the product's model, but each ``fail_every``-th request fails."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+from typing import Any
+
+import triton_python_backend_utils as pb_utils
+from product_model import TritonPythonModel as ProductModel
+
+
+class TritonPythonModel(ProductModel):
+    """Counts the requests of its own instance, so the share is exact and repeatable."""
+
+    def initialize(self, args: dict[str, str]) -> None:
+        """Load the product's model and read how often to fail."""
+        super().initialize(args)
+        fault = json.loads((Path(__file__).parent / "fault.json").read_text("utf-8"))
+        self._fail_every = int(fault["fail_every"])
+        self._seen = 0
+
+    def execute(self, requests: list[Any]) -> list[Any]:
+        """Answer like the product, with a server error in place of each n-th answer."""
+        responses = super().execute(requests)
+        for index in range(len(responses)):
+            self._seen += 1
+            if self._seen % self._fail_every == 0:
+                error = pb_utils.TritonError("injected failure", pb_utils.TritonError.INTERNAL)
+                responses[index] = pb_utils.InferenceResponse(error=error)
+        return responses
