@@ -1,4 +1,7 @@
-"""The identity of a snapshot: what runs, not where it is fetched from or placed (docs/decisions/20261130-snapshot-digest.md)."""
+"""The identity of a snapshot: what runs, not where it is fetched from or placed.
+
+Why so: docs/decisions/20261130-snapshot-digest.md.
+"""
 
 import hashlib
 import json
@@ -31,10 +34,6 @@ def _image_digest(image: str) -> str:
     return image.rpartition("@")[2]
 
 
-def _decimal(text: str) -> str:
-    return quantity.plain(text)
-
-
 def _share(text: str) -> str:
     return f"{(Decimal(text.removesuffix('%')) / 100).normalize():f}"
 
@@ -46,8 +45,8 @@ CANONICAL: Mapping[str, Callable[[Any], Any]] = {
     "runtime.resources.requests.*": quantity.plain,
     "triton.dynamicBatching.maxQueueDelay": to_ms,
     "triton.dynamicBatching.preferredBatchSizes": sorted,
-    "contract.goldens.tolerance.absolute": _decimal,
-    "contract.goldens.tolerance.relative": _decimal,
+    "contract.goldens.tolerance.absolute": quantity.plain,
+    "contract.goldens.tolerance.relative": quantity.plain,
     "guardrails.maxRequestSize": quantity.plain,
     "guardrails.timeout": to_ms,
     "slo.p95": to_ms,

@@ -105,7 +105,9 @@ def _tensors(tensors: Iterable[_Object]) -> tuple[Tensor, ...]:
 
 
 def _part(part: _Object | None) -> Part | None:
-    return part and Part(version=part["version"], path=part["path"], config_hash=part.get("configHash"))
+    if part is None:
+        return None
+    return Part(version=part["version"], path=part["path"], config_hash=part.get("configHash"))
 
 
 def _runtime(runtime: _Object) -> Runtime:

@@ -1,15 +1,17 @@
 """Quantities of Kubernetes: read to exact numbers, written as the API server writes them."""
 
 import re
-from decimal import ROUND_CEILING, Decimal
+from decimal import ROUND_UP, Context, Decimal
 from typing import NamedTuple
 
-_QUANTITY = re.compile(r"([+-]?)([0-9]+(?:\.[0-9]*)?|\.[0-9]+)([numkMGTPE]|[KMGTPE]i|[eE][+-]?[0-9]{1,2})?")
+_QUANTITY = re.compile(r"([+-]?)([0-9]+(?:\.[0-9]*)?|\.[0-9]+)([numkMGTPE]|[KMGTPE]i|[eE][+-]?[0-9]+)?")
 _DECIMAL = {"n": -9, "u": -6, "m": -3, "": 0, "k": 3, "M": 6, "G": 9, "T": 12, "P": 15, "E": 18}
 _SUFFIX_OF = {exponent: suffix for suffix, exponent in _DECIMAL.items()}
 _BINARY = {"Ki": 10, "Mi": 20, "Gi": 30, "Ti": 40, "Pi": 50, "Ei": 60}
 _BINARY_SUFFIXES = ("", *_BINARY)
-_NANO = Decimal("1e-9")
+_NANO = Decimal("1e-9")  # the finest step; Kubernetes rounds away from zero
+_EXACT = Context(prec=200)
+_EXPONENT_MAX = 60  # far beyond what Kubernetes keeps; a bound on the work
 
 
 class _Parts(NamedTuple):
@@ -21,7 +23,7 @@ def parse(text: str | int) -> Decimal:
     """Return the exact value of a quantity, in its base unit (cores, bytes, pieces).
 
     >>> parse("2Mi")
-    Decimal('2097152')
+    Decimal('2097152.000000000')
 
     Raises:
         ValueError: it is not a quantity.
@@ -65,13 +67,14 @@ def _parts(text: str | int) -> _Parts:
         raise ValueError(f"not a quantity: {text!r}: write a number with m, k, M, G, T or Ki, Mi, Gi, Ti")
     sign, number, suffix = match.group(1), Decimal(match.group(2)), match.group(3) or ""
     if suffix in _BINARY:
-        value, style = number * 2 ** _BINARY[suffix], "binary"
+        value, style = _EXACT.multiply(number, Decimal(2 ** _BINARY[suffix])), "binary"
     elif suffix in _DECIMAL:
-        value, style = number.scaleb(_DECIMAL[suffix]), "decimal"
+        value, style = number.scaleb(_DECIMAL[suffix], _EXACT), "decimal"
     else:
-        value, style = number.scaleb(int(suffix[1:])), "exponent"
-    value = value.quantize(_NANO, rounding=ROUND_CEILING) if value % _NANO else value  # away from zero, as Kubernetes does
-    return _Parts(-value if sign == "-" else value, style)
+        exponent = max(-_EXPONENT_MAX, min(int(suffix[1:]), _EXPONENT_MAX))
+        value, style = number.scaleb(exponent, _EXACT), "exponent"
+    rounded = value.quantize(_NANO, ROUND_UP, _EXACT)
+    return _Parts(rounded.copy_negate() if sign == "-" else rounded, style)
 
 
 def _binary(value: int) -> str:
@@ -85,7 +88,7 @@ def _binary(value: int) -> str:
 def _by_thousands(value: Decimal) -> tuple[int, int]:
     """Return mantissa and exponent, a multiple of three as high as leaves the mantissa whole."""
     exponent = -9
-    mantissa = int(value.scaleb(9))
+    mantissa = int(value.scaleb(9, _EXACT))
     while mantissa % 1000 == 0 and exponent < 18:
         mantissa //= 1000
         exponent += 3

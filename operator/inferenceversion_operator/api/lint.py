@@ -1,0 +1,83 @@
+"""Advice on a valid InferenceVersion: what the API server takes and what will hurt later."""
+
+from collections.abc import Callable, Iterable, Iterator, Mapping
+from typing import Any
+
+from inferenceversion_operator.api.defaults import spec_with_defaults
+from inferenceversion_operator.api.duration import to_ms
+from inferenceversion_operator.api.problem import Problem
+from inferenceversion_operator.api.semver import precedence
+
+_Spec = Mapping[str, Any]
+
+
+def lint(obj: Mapping[str, Any]) -> list[Problem]:
+    """Return advice on an object that ``schema.validate`` has nothing against."""
+    if obj["kind"] != "InferenceVersion":
+        return []
+    spec = spec_with_defaults("InferenceVersion", obj["spec"])
+    return [problem for check in CHECKS for problem in check(spec)]
+
+
+def lint_together(objects: Iterable[Mapping[str, Any]]) -> list[Problem]:
+    """Return advice on objects that are applied together: two of one endpoint may not have the same version."""
+    first: dict[tuple[str, str, Any], str] = {}
+    problems = []
+    for obj in objects:
+        if obj["kind"] != "InferenceVersion":
+            continue
+        name, spec = obj["metadata"]["name"], obj["spec"]
+        version = str(precedence(spec["version"]).replace(build=None))
+        key = (obj["metadata"].get("namespace", ""), spec["endpoint"], version)
+        if first.setdefault(key, name) != name:
+            taken = f"version {spec['version']} of endpoint {spec['endpoint']} is that of {first[key]} already"
+            problems.append(Problem("spec.version", f"{name}: {taken} (build metadata does not count): raise it"))
+    return problems
+
+
+def gpu_without_driver(spec: _Spec) -> Iterator[Problem]:
+    runtime = spec["runtime"]
+    if spec["triton"]["instanceGroup"]["kind"] == "KIND_GPU" and not {"cuda", "minDriver"} <= runtime.keys():
+        yield Problem("spec.runtime", "set cuda and minDriver: they say which nodes can run the image")
+
+
+def tensorrt_without_gpu(spec: _Spec) -> Iterator[Problem]:
+    triton = spec["triton"]
+    if "tensorrt" in triton.get("optimization", {}) and triton["instanceGroup"]["kind"] != "KIND_GPU":
+        yield Problem(
+            "spec.triton.optimization.tensorrt", "needs a GPU: set instanceGroup.kind to KIND_GPU or remove it"
+        )
+
+
+def no_memory_limit(spec: _Spec) -> Iterator[Problem]:
+    if "memory" not in spec["runtime"].get("resources", {}).get("limits", {}):
+        yield Problem("spec.runtime.resources.limits", "set memory: a model that grows takes other pods with it")
+
+
+def target_without_room(spec: _Spec) -> Iterator[Problem]:
+    scaling = spec["autoscaling"]
+    for target in ("targetQPS", "targetP95"):
+        if target in scaling and scaling.get("maxReplicas", scaling["minReplicas"]) <= scaling["minReplicas"]:
+            yield Problem(f"spec.autoscaling.{target}", "has no effect: set maxReplicas above minReplicas")
+
+
+def timeout_below_objective(spec: _Spec) -> Iterator[Problem]:
+    for name in ("p95", "p99"):
+        if name in spec["slo"] and to_ms(spec["guardrails"]["timeout"]) < to_ms(spec["slo"][name]):
+            yield Problem("spec.guardrails.timeout", f"is below slo.{name}: requests are cut off before it is broken")
+
+
+def source_by_tag(spec: _Spec) -> Iterator[Problem]:
+    source = spec["model"]["source"]
+    if source.startswith("oci://") and "@sha256:" not in source:
+        yield Problem("spec.model.source", "names an image by tag, which can move: write @sha256:<64 hex>")
+
+
+CHECKS: tuple[Callable[[_Spec], Iterator[Problem]], ...] = (
+    gpu_without_driver,
+    tensorrt_without_gpu,
+    no_memory_limit,
+    target_without_room,
+    timeout_below_objective,
+    source_by_tag,
+)
