@@ -6,8 +6,6 @@ else: no network, no clock, no random numbers. The trained head is read from ``h
 so no floating-point arithmetic of this machine reaches the bytes of the artifact.
 """
 
-from __future__ import annotations
-
 import argparse
 import json
 import sys
@@ -54,9 +52,7 @@ def _parser() -> argparse.ArgumentParser:
     parser = argparse.ArgumentParser(description="Build the news-sentiment artifact.")
     what = parser.add_mutually_exclusive_group(required=True)
     what.add_argument("--out", type=Path, help="folder to write; must be absent or empty")
-    what.add_argument(
-        "--write-hashes", action="store_true", help="build all variants and rewrite HASHES.json"
-    )
+    what.add_argument("--write-hashes", action="store_true", help="build all variants and rewrite HASHES.json")
     parser.add_argument("--variant", choices=sorted(VARIANTS), default="good")
     parser.add_argument("-o", "--output", choices=("text", "json"), default="text")
     return parser

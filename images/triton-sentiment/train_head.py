@@ -6,8 +6,6 @@ calibration, held-out numbers) and the numbers in ``MODEL_CARD.md``. Takes about
 on two cores. ``build_model.py`` starts from ``head.json`` and never trains.
 """
 
-from __future__ import annotations
-
 import argparse
 import sys
 from collections.abc import Sequence

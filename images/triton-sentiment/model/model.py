@@ -5,8 +5,6 @@ its results into Triton's responses. Input ``TEXT`` BYTES [1]; outputs ``LABEL``
 and ``SCORES`` FP32 [3] in the order of ``labels.json``.
 """
 
-from __future__ import annotations
-
 import json
 import sys
 from pathlib import Path

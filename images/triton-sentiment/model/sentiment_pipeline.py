@@ -4,8 +4,6 @@ Knows nothing of Triton, so it runs and is tested without a server; ``model.py``
 thin shell around it.
 """
 
-from __future__ import annotations
-
 import importlib.util
 import json
 import sys

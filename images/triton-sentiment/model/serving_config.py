@@ -3,8 +3,6 @@
 Pure: a dictionary in, ``Settings`` out, or a ``LoadRefused`` that names the field.
 """
 
-from __future__ import annotations
-
 from collections.abc import Mapping
 from typing import Any
 
@@ -22,34 +20,23 @@ def read_settings(config: Mapping[str, Any]) -> Settings:
     _check_tensors("input", config.get("input", []), (INPUT,))
     _check_tensors("output", config.get("output", []), OUTPUTS)
     parameters = {
-        name: str(value.get("string_value", ""))
-        for name, value in dict(config.get("parameters", {})).items()
+        name: str(value.get("string_value", "")) for name, value in dict(config.get("parameters", {})).items()
     }
     hashes = {part: parameters.get(f"{part}_config_hash", "") for part in PARTS}
     return Settings(
         expected_hashes={part: value for part, value in hashes.items() if value},
-        max_feature_count=_number(
-            parameters, "max_feature_count", Settings.max_feature_count, least=1
-        ),
-        intra_op_threads=_number(
-            parameters, "intra_op_threads", Settings.intra_op_threads, least=0
-        ),
+        max_feature_count=_number(parameters, "max_feature_count", Settings.max_feature_count, least=1),
+        intra_op_threads=_number(parameters, "intra_op_threads", Settings.intra_op_threads, least=0),
     )
 
 
-def _check_tensors(
-    side: str, tensors: list[Mapping[str, Any]], served: tuple[str, ...]
-) -> None:
+def _check_tensors(side: str, tensors: list[Mapping[str, Any]], served: tuple[str, ...]) -> None:
     found = {str(tensor.get("name", "")): str(tensor.get("data_type", "")) for tensor in tensors}
     if set(found) != set(served):
-        raise LoadRefused(
-            f"config.pbtxt names the {side}s {sorted(found)}, this model serves {sorted(served)}"
-        )
+        raise LoadRefused(f"config.pbtxt names the {side}s {sorted(found)}, this model serves {sorted(served)}")
     for name, dtype in found.items():
         if dtype != _DTYPES[name]:
-            raise LoadRefused(
-                f"config.pbtxt gives {side} {name} the type {dtype}, this model serves {_DTYPES[name]}"
-            )
+            raise LoadRefused(f"config.pbtxt gives {side} {name} the type {dtype}, this model serves {_DTYPES[name]}")
 
 
 def _number(parameters: Mapping[str, str], name: str, default: int, *, least: int) -> int:

@@ -1,7 +1,5 @@
 """Writes the artifact: the folder that is mounted as a version folder of a Triton model."""
 
-from __future__ import annotations
-
 import json
 import shutil
 import sys
@@ -65,9 +63,7 @@ def build(out: Path, variant_name: str) -> Hashes:
     return hashes_of(out)
 
 
-def write_steps(
-    out: Path, calibrator: object, tokenizer: str, overrides: object = None
-) -> None:
+def write_steps(out: Path, calibrator: object, tokenizer: str, overrides: object = None) -> None:
     """Write ``preprocessor/`` and ``postprocessor/`` below ``out``."""
     for part, code in zip(PARTS, ("preprocess.py", "postprocess.py"), strict=True):
         (out / part).mkdir(parents=True)

@@ -1,7 +1,5 @@
 """The numbers in MODEL_CARD.md, rendered from head.json so that they cannot drift."""
 
-from __future__ import annotations
-
 from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
@@ -13,9 +11,7 @@ END = "<!-- end of numbers -->"
 def render_numbers(head: Mapping[str, Any]) -> str:
     """Return the table of held-out numbers as Markdown, without the markers."""
     held, training = head["held_out"], head["training"]
-    recall = ", ".join(
-        f"{label} {share:.3f}" for label, share in zip(head["labels"], held["recall"], strict=True)
-    )
+    recall = ", ".join(f"{label} {share:.3f}" for label, share in zip(head["labels"], held["recall"], strict=True))
     sentences, articles = training["sentences"], training["articles"]
     split = "; ".join(f"{n}: {sentences[n]} sentences of {articles[n]} articles" for n in sentences)
     rows = {

@@ -4,8 +4,6 @@ Each line is ``<article>_<sentence> TAB <mean grade> TAB <text>``; the grade is 
 20 people's answers from -4 (most negative) to 4 (most positive).
 """
 
-from __future__ import annotations
-
 import hashlib
 import io
 import tarfile

@@ -1,7 +1,5 @@
 """Joins encoder, mean pooling and head into one ONNX graph."""
 
-from __future__ import annotations
-
 from dataclasses import dataclass
 
 import numpy as np
@@ -48,9 +46,7 @@ def assemble(encoder: bytes, head: HeadWeights | None) -> bytes:
     ]
     if head is not None:
         tail.append(
-            helper.make_node(
-                "Gemm", ["features", "head/weights", "head/bias"], ["logits"], "head/Gemm", transB=1
-            )
+            helper.make_node("Gemm", ["features", "head/weights", "head/bias"], ["logits"], "head/Gemm", transB=1)
         )
         initializers.append(numpy_helper.from_array(head.weights, "head/weights"))
         initializers.append(numpy_helper.from_array(head.bias, "head/bias"))
@@ -78,9 +74,7 @@ def _token_types() -> list[onnx.NodeProto]:
     zero = helper.make_tensor("zero", TensorProto.INT64, [1], [0])
     return [
         helper.make_node("Shape", ["input_ids"], ["types/shape"], "types/Shape"),
-        helper.make_node(
-            "ConstantOfShape", ["types/shape"], ["token_type_ids"], "types/Zeros", value=zero
-        ),
+        helper.make_node("ConstantOfShape", ["types/shape"], ["token_type_ids"], "types/Zeros", value=zero),
     ]
 
 
@@ -91,11 +85,12 @@ def _pooling() -> list[onnx.NodeProto]:
         node("Cast", ["attention_mask"], ["pool/mask"], "pool/Cast", to=TensorProto.FLOAT),
         node("Unsqueeze", ["pool/mask", "pool/hidden_axis"], ["pool/mask3"], "pool/Unsqueeze"),
         node("Mul", [_HIDDEN, "pool/mask3"], ["pool/kept"], "pool/Mul"),
+        node("ReduceSum", ["pool/kept", "pool/sequence_axis"], ["pool/sum"], "pool/Sum", keepdims=0),
         node(
-            "ReduceSum", ["pool/kept", "pool/sequence_axis"], ["pool/sum"], "pool/Sum", keepdims=0
-        ),
-        node(
-            "ReduceSum", ["pool/mask", "pool/sequence_axis"], ["pool/count"], "pool/Count",
+            "ReduceSum",
+            ["pool/mask", "pool/sequence_axis"],
+            ["pool/count"],
+            "pool/Count",
             keepdims=1,
         ),
         node("Div", ["pool/sum", "pool/count"], ["features"], "pool/Div"),

@@ -4,8 +4,6 @@ The loss is convex and the steps are exact, so there is no seed, no order of sam
 stopping rule that a machine could influence beyond the last digits of its arithmetic.
 """
 
-from __future__ import annotations
-
 from dataclasses import dataclass
 
 import numpy as np
@@ -68,9 +66,7 @@ def fit(features: Float64, labels: Int64, classes: int, l2: float) -> Head:
             for column in range(classes):
                 share = probability[:, row] * (float(row == column) - probability[:, column])
                 block = samples.T @ (samples * share[:, None])
-                hessian[
-                    row * width : (row + 1) * width, column * width : (column + 1) * width
-                ] += block
+                hessian[row * width : (row + 1) * width, column * width : (column + 1) * width] += block
         step = np.linalg.solve(hessian, gradient.reshape(-1)).reshape(theta.shape)
         theta -= step
         if float(np.abs(step).max()) < _DONE:

@@ -1,7 +1,5 @@
 """The third-party files the build starts from, each checked by its sha256."""
 
-from __future__ import annotations
-
 import hashlib
 import importlib.metadata
 import json
@@ -49,7 +47,5 @@ def _installed(source: tuple[str, str], sha256: str) -> bytes:
     try:
         found = importlib.metadata.distribution(distribution)
     except importlib.metadata.PackageNotFoundError as error:
-        raise SourceChanged(
-            f"{distribution} is not installed; install build-requirements.txt first"
-        ) from error
+        raise SourceChanged(f"{distribution} is not installed; install build-requirements.txt first") from error
     return read_checked(Path(str(found.locate_file(name))), sha256)

@@ -1,7 +1,5 @@
 """Trains the linear head on the encoder's pooled features and calibrates it."""
 
-from __future__ import annotations
-
 import tempfile
 from collections.abc import Sequence
 from dataclasses import asdict
@@ -40,10 +38,7 @@ def train(sdist: Path) -> dict[str, Any]:
     rows = {split: _rows(sentences, split) for split in Split}
     fitting, tuning, testing = (rows[s] for s in (Split.TRAIN, Split.CALIBRATE, Split.TEST))
     heads = {l2: _fit_rounded(features[fitting], labels[fitting], l2) for l2 in L2_CHOICES}
-    losses = {
-        l2: cross_entropy(head.logits(features[tuning]), labels[tuning])
-        for l2, head in heads.items()
-    }
+    losses = {l2: cross_entropy(head.logits(features[tuning]), labels[tuning]) for l2, head in heads.items()}
     l2 = min(L2_CHOICES, key=lambda choice: losses[choice])
     head = heads[l2]
     temperature = fit_temperature(head.logits(features[tuning]), labels[tuning])
@@ -63,10 +58,7 @@ def train(sdist: Path) -> dict[str, Any]:
             "decimals": DECIMALS,
             "threshold": THRESHOLD,
             "sentences": {split.value: len(rows[split]) for split in Split},
-            "articles": {
-                split.value: len({s.article for s in sentences if s.split is split})
-                for split in Split
-            },
+            "articles": {split.value: len({s.article for s in sentences if s.split is split}) for split in Split},
         },
         "held_out": {
             **asdict(measure(held_out, labels[testing])),

@@ -3,8 +3,6 @@
 Each is a real artifact with hashes of its own; none of the faults is in the product's code.
 """
 
-from __future__ import annotations
-
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 
@@ -32,10 +30,6 @@ VARIANTS: Mapping[str, Variant] = {
         "same weights, tokenizer config changed alone: case is kept, 16 tokens at most",
         preprocessor={"lowercase": False, "max_length": 16, "version": "v3.3.0"},
     ),
-    "slow": Variant(
-        "150 ms later on each batch", entry="slow", fault={"extra_latency_ms": 150}
-    ),
-    "flaky": Variant(
-        "each fifth request of an instance fails", entry="flaky", fault={"fail_every": 5}
-    ),
+    "slow": Variant("150 ms later on each batch", entry="slow", fault={"extra_latency_ms": 150}),
+    "flaky": Variant("each fifth request of an instance fails", entry="flaky", fault={"fail_every": 5}),
 }

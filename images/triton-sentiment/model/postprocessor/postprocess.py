@@ -4,8 +4,6 @@
 what ``postprocessor.configHash`` covers.
 """
 
-from __future__ import annotations
-
 import json
 from pathlib import Path
 from typing import Any
@@ -28,9 +26,7 @@ class Postprocessor:
         """
         config: dict[str, Any] = json.loads((folder / "calibrator.json").read_text("utf-8"))
         if tuple(config["labels"]) != labels:
-            raise ValueError(
-                f"calibrator.json is for the labels {config['labels']}, the model has {list(labels)}"
-            )
+            raise ValueError(f"calibrator.json is for the labels {config['labels']}, the model has {list(labels)}")
         self.version = str(config["version"])
         self._temperature = float(config["temperature"])
         if not self._temperature > 0:
@@ -41,7 +37,8 @@ class Postprocessor:
         """Return the calibrated probabilities, float32 [n, classes]; each row sums to 1."""
         scaled = np.asarray(logits, dtype=np.float64) / self._temperature
         weights = np.exp(scaled - scaled.max(axis=1, keepdims=True))
-        return (weights / weights.sum(axis=1, keepdims=True)).astype(np.float32)
+        scores: Float32 = (weights / weights.sum(axis=1, keepdims=True)).astype(np.float32)
+        return scores
 
     def label(self, scores: Float32) -> list[str]:
         """Return the best label of each row of ``scores``; the first one on a tie."""

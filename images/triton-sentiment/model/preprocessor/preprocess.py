@@ -4,8 +4,6 @@ Everything it does is decided by the two files beside it, ``config.json`` and
 ``tokenizer.json``; the three together are what ``preprocessor.configHash`` covers.
 """
 
-from __future__ import annotations
-
 import json
 from dataclasses import dataclass
 from pathlib import Path

@@ -1,7 +1,5 @@
 """Release-test build ``flaky``: the product's model, but each ``fail_every``-th request fails."""
 
-from __future__ import annotations
-
 import json
 from pathlib import Path
 from typing import Any

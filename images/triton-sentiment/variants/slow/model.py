@@ -1,7 +1,5 @@
 """Release-test build ``slow``: the product's model, later by ``extra_latency_ms`` a batch."""
 
-from __future__ import annotations
-
 import json
 import time
 from pathlib import Path
