@@ -37,7 +37,7 @@ def register(registry: kopf.OperatorRegistry, config: Config) -> None:
     async def login(**kwargs: Any) -> kopf.ConnectionInfo:
         return await asyncio.to_thread(runtime.login)
 
-    @kopf.on.probe(registry=registry, id="watches")
+    @kopf.on.probe(registry=registry, id="watches", errors=kopf.ErrorsMode.PERMANENT)
     async def watches_are_fresh(**_: Any) -> dict[str, float]:
         return runtime.check_freshness()
 

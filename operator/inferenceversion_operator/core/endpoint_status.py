@@ -20,9 +20,10 @@ def endpoint_status(seen: Snapshot, endpoint: InferenceEndpoint, release: Releas
     if url:
         status["url"] = url
     if release.stable:
-        status["stable"] = _stable(endpoint, release, release.stable, now)
+        status["stable"] = release.stable.version
     if release.candidate:
-        status["candidate"] = {"version": release.candidate.version, "since": release.since, "weight": 0}
+        candidate = {"version": release.candidate.version, "name": release.candidate.name, "weight": 0}
+        status["candidate"] = {**candidate, "since": release.since}
     status["history"] = next_history(endpoint, release, now)
     conditions = _conditions(seen, endpoint, release)
     status["conditions"] = merge(endpoint.status.get("conditions", ()), conditions, endpoint.generation, now)
@@ -33,25 +34,20 @@ def next_history(endpoint: InferenceEndpoint, release: Release, now: datetime) -
     """Return the outcomes of releases, the newest first, no more than ``retention.history``."""
     history = [dict(entry) for entry in endpoint.status.get("history", ())]
     if release.promoted:
-        entry = {"version": release.promoted.version, "digest": release.promoted.digest, "outcome": "Promoted"}
-        history.insert(0, {**entry, "time": timestamp(now)})
+        history.insert(0, _outcome(release.promoted, "Promoted", now))
     if release.failed:
-        entry = {"version": release.failed.version, "digest": release.failed.digest, "outcome": "Failed"}
-        history.insert(0, {**entry, "time": timestamp(now), "message": release.failure[:1024]})
+        history.insert(0, _outcome(release.failed, "Failed", now) | {"message": release.failure[:1024]})
     return list(history[: max(1, endpoint.history)])
+
+
+def _outcome(version: InferenceVersion, outcome: str, now: datetime) -> dict[str, Any]:
+    entry = {"version": version.version, "name": version.name, "outcome": outcome, "since": timestamp(now)}
+    return entry | ({"digest": version.digest} if version.digest else {})
 
 
 def once_stable(history: list[Mapping[str, Any]]) -> tuple[str, ...]:
     """Return the versions of the history that were stable, the newest first."""
     return tuple(entry["version"] for entry in history if entry.get("outcome") == "Promoted")
-
-
-def _stable(
-    endpoint: InferenceEndpoint, release: Release, stable: InferenceVersion, now: datetime
-) -> Mapping[str, Any]:
-    before = endpoint.status.get("stable") or {}
-    since = timestamp(now) if release.promoted or "since" not in before else before["since"]
-    return {"version": stable.version, "name": stable.name, "digest": stable.digest, "since": since}
 
 
 def _phase(release: Release) -> str:

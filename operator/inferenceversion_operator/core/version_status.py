@@ -43,13 +43,14 @@ def version_status(
     if running:
         conditions += _in_order(health)
         conditions += _readiness(version, health, seen.failure)
+        conditions += _failed_before(version, role)
     else:
         conditions += _at_rest(seen, version, role, release)
     status: dict[str, Any] = {
         "observedGeneration": version.generation,
         "snapshotDigest": version.digest,
         "role": role.value,
-        "childName": version_name(version.name),
+        "name": version_name(version.name),
         "replicas": health.replicas,
         "readyReplicas": health.ready_replicas,
         "weight": 100 if role is Role.STABLE else 0,
@@ -122,6 +123,14 @@ def _readiness(version: InferenceVersion, health: Health, failure: Failure | Non
         Condition("Ready", "False", reason, f"{count}: {message}"),
         Condition(kind, "True", reason, message),
     ]
+
+
+def _failed_before(version: InferenceVersion, role: Role) -> list[Condition]:
+    """Keep the record of a failure while somebody insists on the version, until it serves after all."""
+    before = find(version.status.get("conditions"), "Failed")
+    if before is None or role is Role.STABLE or not has_failed(version):
+        return []
+    return [Condition("Failed", "True", str(before["reason"]), str(before["message"]))]
 
 
 def _at_rest(seen: Snapshot, version: InferenceVersion, role: Role, release: Release) -> list[Condition]:

@@ -4,7 +4,7 @@ import math
 
 from inferenceversion_operator.api.types import InferenceVersion
 from inferenceversion_operator.core.objects.common import Object
-from inferenceversion_operator.core.objects.guard import GUARD_ARGS
+from inferenceversion_operator.core.objects.guard import guard_args, guard_memory_bytes
 from inferenceversion_operator.core.objects.source import source_mount, source_volume, stage_container
 from inferenceversion_operator.core.snapshot import Settings
 
@@ -41,7 +41,7 @@ def make_pod_spec(version: InferenceVersion, config_map: str, settings: Settings
         "initContainers": [
             *stage_container(version, RESTRICTED),
             _fetch(version, settings),
-            _guard(settings),
+            _guard(version, settings),
         ],
         "containers": [_triton(version)],
         "volumes": [
@@ -94,7 +94,7 @@ def _fetch(version: InferenceVersion, settings: Settings) -> Object:
     return container
 
 
-def _guard(settings: Settings) -> Object:
+def _guard(version: InferenceVersion, settings: Settings) -> Object:
     ready = {"httpGet": {"path": "/ready", "port": "guard-metrics"}}
     return {
         "name": "guard",
@@ -102,7 +102,7 @@ def _guard(settings: Settings) -> Object:
         "imagePullPolicy": settings.image_pull_policy,
         "restartPolicy": "Always",
         "command": ["envoy"],
-        "args": ["-c", f"{CONFIG_DIR}/envoy.yaml", *GUARD_ARGS],
+        "args": guard_args(f"{CONFIG_DIR}/envoy.yaml"),
         "ports": [
             {"name": "http", "containerPort": HTTP, "protocol": "TCP"},
             {"name": "grpc", "containerPort": GRPC, "protocol": "TCP"},
@@ -110,7 +110,10 @@ def _guard(settings: Settings) -> Object:
         ],
         "startupProbe": ready | {"periodSeconds": 1, "failureThreshold": 60},
         "readinessProbe": ready | {"periodSeconds": 5, "failureThreshold": 2},
-        "resources": {"requests": {"cpu": "50m", "memory": "64Mi"}, "limits": {"memory": "256Mi"}},
+        "resources": {
+            "requests": {"cpu": "50m", "memory": "64Mi"},
+            "limits": {"memory": str(guard_memory_bytes(version))},
+        },
         "securityContext": RESTRICTED,
         "terminationMessagePolicy": "FallbackToLogsOnError",
         "volumeMounts": [

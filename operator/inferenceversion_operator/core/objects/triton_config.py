@@ -74,7 +74,7 @@ def _config(version: InferenceVersion, model: RepositoryModel) -> Iterator[Field
         yield "ensemble_scheduling", ensemble_scheduling(repository_models(version))
     else:
         yield "instance_group", _instance_group(version, model)
-        yield from _batching(version)
+        yield from _batching(version, model)
         yield from _optimization(version, model)
         yield from _decoupled(version, model)
     yield from (("parameters", entry(key, [("string_value", value)])) for key, value in _parameters(version, model))
@@ -116,20 +116,26 @@ def _instance_group(version: InferenceVersion, model: RepositoryModel) -> list[F
     return [("count", version.triton.instance_count), ("kind", Enum(kind))]
 
 
-def _batching(version: InferenceVersion) -> Iterator[Field]:
-    """Yield the dynamic batcher; a request that waits longer than the guard does is dropped from its queue."""
-    delay = version.triton.max_queue_delay_ms
-    if delay is None and not version.triton.preferred_batch_sizes:
+def _batching(version: InferenceVersion, model: RepositoryModel) -> Iterator[Field]:
+    """Yield the dynamic batcher; what waits in its queue longer than the guard does is refused, not worked on.
+
+    A model without batches gets it for that alone: with one request at a time there is nothing to batch.
+    """
+    wanted = version.triton.max_queue_delay_ms is not None or version.triton.preferred_batch_sizes
+    unbatched = version.triton.max_batch_size <= 1 and _backend(version, model) != "vllm"
+    if not wanted and not unbatched:
         return
     queue_policy: list[Field] = [
         ("timeout_action", Enum("REJECT")),
         ("default_timeout_microseconds", version.guardrails.timeout_ms * 1000),
     ]
+    sizes = version.triton.preferred_batch_sizes
+    delay: list[Field] = [("max_queue_delay_microseconds", round((version.triton.max_queue_delay_ms or 0) * 1000))]
     yield (
         "dynamic_batching",
         [
-            *(("preferred_batch_size", size) for size in version.triton.preferred_batch_sizes),
-            ("max_queue_delay_microseconds", round((delay or 0) * 1000)),
+            *(("preferred_batch_size", size) for size in sizes),
+            *(delay if wanted else []),
             ("default_queue_policy", queue_policy),
         ],
     )

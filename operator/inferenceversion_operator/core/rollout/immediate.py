@@ -4,9 +4,9 @@ from dataclasses import dataclass, replace
 from datetime import datetime, timedelta
 
 from inferenceversion_operator.api.types import InferenceVersion
-from inferenceversion_operator.core.conditions import parse_timestamp, timestamp
+from inferenceversion_operator.core.conditions import find, parse_timestamp, timestamp
 from inferenceversion_operator.core.health import observe_health
-from inferenceversion_operator.core.rollout.choose import choose_version
+from inferenceversion_operator.core.rollout.choose import choose_version, has_failed
 from inferenceversion_operator.core.snapshot import Snapshot
 from inferenceversion_operator.outcome import Stalled
 
@@ -33,14 +33,39 @@ def next_release(seen: Snapshot, now: datetime) -> Release:
     except Stalled as stalled:
         return Release(stable=stable, stalled=stalled)
     if wanted is None or (stable and wanted.name == stable.name):
-        return Release(stable=stable)
-    status = seen.endpoint.status if seen.endpoint else {}
-    before = status.get("candidate") or {}
-    since = before["since"] if before.get("version") == wanted.version and before.get("since") else timestamp(now)
-    waiting = Release(stable=stable, candidate=wanted, since=since)
+        return _record_failure(seen, Release(stable=stable))
+    since = _candidate_since(seen, wanted)
+    if _on_hold(seen, wanted):
+        return Release(stable=stable, candidate=wanted if since else None, since=since)
+    waiting = Release(stable=stable, candidate=wanted, since=since or timestamp(now))
     if is_ready(seen, wanted):
         return replace(waiting, stable=wanted, candidate=None, since=None, promoted=wanted)
     return _hold_or_give_up(seen, waiting, wanted, now)
+
+
+def _record_failure(seen: Snapshot, release: Release) -> Release:
+    """Record the failure of a candidate whose own status tells it already: the operator ended between the two."""
+    status = seen.endpoint.status if seen.endpoint else {}
+    before = seen.version((status.get("candidate") or {}).get("version"))
+    failed = find(before.status.get("conditions"), "Failed") if before and has_failed(before) else None
+    return replace(release, failed=before, failure=str(failed["message"])) if failed else release
+
+
+def _candidate_since(seen: Snapshot, wanted: InferenceVersion) -> str | None:
+    """Return when this version became the candidate, if it is that already."""
+    status = seen.endpoint.status if seen.endpoint else {}
+    before = status.get("candidate") or {}
+    return before.get("since") if before.get("version") == wanted.version else None
+
+
+def _on_hold(seen: Snapshot, wanted: InferenceVersion) -> bool:
+    """Say whether spec.paused keeps this version back: everything but a rollback to one that was stable before."""
+    endpoint = seen.endpoint
+    if endpoint is None or not endpoint.paused:
+        return False
+    history = endpoint.status.get("history", ())
+    served = any(e["version"] == wanted.version and e.get("outcome") == "Promoted" for e in history)
+    return not (served and endpoint.pin == wanted.version)
 
 
 def _hold_or_give_up(seen: Snapshot, waiting: Release, candidate: InferenceVersion, now: datetime) -> Release:
@@ -61,7 +86,7 @@ def current_stable(seen: Snapshot) -> InferenceVersion | None:
     """Return the version that the endpoint's status names as stable, while it exists."""
     if seen.endpoint is None:
         return None
-    return seen.version((seen.endpoint.status.get("stable") or {}).get("version"))
+    return seen.version(seen.endpoint.status.get("stable"))
 
 
 def is_ready(seen: Snapshot, version: InferenceVersion) -> bool:

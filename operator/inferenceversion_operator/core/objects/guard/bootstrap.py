@@ -2,14 +2,13 @@
 
 from typing import Any
 
-import yaml
-
 from inferenceversion_operator.api.types import InferenceVersion
 from inferenceversion_operator.core.objects.guard.clusters import ADMIN_PORT, clusters
 from inferenceversion_operator.core.objects.guard.envoy import LOOPBACK, Config, extension, socket
 from inferenceversion_operator.core.objects.guard.limits import CONNECTIONS, Limits, container_bytes, limits_of
 from inferenceversion_operator.core.objects.guard.listeners import grpc_listener, http_listener, probe_listener
 from inferenceversion_operator.core.objects.guard.stats import stats_config
+from inferenceversion_operator.core.objects.guard.text import to_yaml
 
 GUARD_CONFIG_KEY = "envoy.yaml"
 
@@ -19,13 +18,14 @@ def make_guard_bootstrap(version: InferenceVersion) -> dict[str, Any]:
     limits = limits_of(version)
     return {
         "admin": {"address": socket(LOOPBACK, ADMIN_PORT)},
+        "stats_flush_on_admin": True,  # a scrape sees what happened before it; the default is up to 5 s late
         "stats_config": stats_config(limits),
         "overload_manager": _overload_manager(limits),
         "static_resources": {
             "listeners": [
                 http_listener(version, limits),
                 grpc_listener(version, limits),
-                probe_listener(version, limits),
+                probe_listener(version),
             ],
             "clusters": clusters(limits),
         },
@@ -34,7 +34,7 @@ def make_guard_bootstrap(version: InferenceVersion) -> dict[str, Any]:
 
 def make_guard_yaml(version: InferenceVersion) -> str:
     """Return the bootstrap as YAML, the same bytes for the same version."""
-    return yaml.dump(make_guard_bootstrap(version), Dumper=_Plain, sort_keys=False, width=120)
+    return to_yaml(make_guard_bootstrap(version))
 
 
 def guard_args(config_path: str) -> list[str]:
@@ -45,13 +45,6 @@ def guard_args(config_path: str) -> list[str]:
 def guard_memory_bytes(version: InferenceVersion) -> int:
     """Return the memory limit of the guard's container, in bytes."""
     return container_bytes(limits_of(version))
-
-
-class _Plain(yaml.SafeDumper):
-    """A dumper without anchors: the same headers in three places are written three times."""
-
-    def ignore_aliases(self, data: Any) -> bool:  # noqa: ARG002  the signature is PyYAML's
-        return True
 
 
 def _overload_manager(limits: Limits) -> Config:

@@ -15,6 +15,7 @@ from inferenceversion_operator.core.objects.guard.replies import (
     grpc_replies,
     http_replies,
     identity_filter,
+    probe_replies,
 )
 from inferenceversion_operator.core.objects.guard.routes import grpc_routes, http_routes, refuse, virtual_host
 from inferenceversion_operator.core.objects.repository import backend_of
@@ -35,7 +36,7 @@ def http_listener(version: InferenceVersion, limits: Limits) -> Config:
         http_filters=_filters(version, limits),
         local_reply_config=http_replies(version, limits),
         common_http_protocol_options={
-            **_connection(limits),
+            **_connection(),
             "max_requests_per_connection": REQUESTS_PER_CONNECTION,
         },
         **_slow_clients(limits),
@@ -53,14 +54,14 @@ def grpc_listener(version: InferenceVersion, limits: Limits) -> Config:
         http_filters=_filters(version, limits),
         local_reply_config=grpc_replies(version, limits),
         common_http_protocol_options={
-            **_connection(limits),
+            **_connection(),
             "max_connection_duration": duration(CONNECTION_AGE_MS),
         },
         **(_slow_clients(limits) | ({"request_timeout": "0s"} if streams else {})),
     )
 
 
-def probe_listener(version: InferenceVersion, limits: Limits) -> Config:
+def probe_listener(version: InferenceVersion) -> Config:
     """Return the listener of kubelet and Prometheus: it answers when the others are full."""
     to_triton = {"cluster": "triton_probes", "timeout": "5s"}
     routes: list[Config] = [
@@ -76,8 +77,8 @@ def probe_listener(version: InferenceVersion, limits: Limits) -> Config:
         codec_type="AUTO",
         route_config={"virtual_hosts": [{"name": "guard_probes", "domains": ["*"], "routes": routes}]},
         http_filters=[identity_filter(version), _router()],
-        local_reply_config=http_replies(version, limits),
-        common_http_protocol_options=_connection(limits),
+        local_reply_config=probe_replies(version),
+        common_http_protocol_options=_connection(),
         request_headers_timeout=duration(HEADERS_TIMEOUT_MS),
         request_timeout=duration(HEADERS_TIMEOUT_MS),
     )
@@ -114,7 +115,7 @@ def _connection_manager(name: str, fields: dict[str, object]) -> Config:
     )
 
 
-def _connection(_limits: Limits) -> Config:
+def _connection() -> Config:
     return {"idle_timeout": duration(IDLE_TIMEOUT_MS), "max_headers_count": HEADER_COUNT}
 
 

@@ -5,10 +5,11 @@ from inferenceversion_operator.api.types import InferenceVersion
 from inferenceversion_operator.core.objects.guard.envoy import Config, extension, header, literal
 from inferenceversion_operator.core.objects.guard.limits import Limits
 
-RETRY_AFTER_S = 1
+RETRY_AFTER_S = "1"
 
-_DEADLINE_EXCEEDED = 4
-_RESOURCE_EXHAUSTED = 8
+_DEADLINE_EXCEEDED = "4"
+_RESOURCE_EXHAUSTED = "8"
+_JSON: Config = {"json_format": {"error": "%LOCAL_REPLY_BODY%"}}
 # What a client could otherwise use to lengthen its timeout, ask for retries or name statistics.
 _STEERING = (
     "x-envoy-expected-rq-timeout-ms",
@@ -50,39 +51,34 @@ def identity_filter(version: InferenceVersion) -> Config:
 
 
 def http_replies(version: InferenceVersion, limits: Limits) -> Config:
-    """Return how the guard's own HTTP answers look: JSON with ``error``, as Triton's do.
-
-    They carry the stamp a second time, since a request that is refused before it has headers (400, 408, 431) never
-    reaches the filter.
-    """
-    stamps = identity(version)
-    later = [*stamps, header("retry-after", str(RETRY_AFTER_S))]
-    return {
-        "mappers": [
-            _mapper("EQ", 413, stamps, _too_large(limits)),
-            _mapper("EQ", 504, stamps, _too_slow(limits)),
-            _mapper("EQ", 503, later),
-            _mapper("GE", 0, stamps),
-        ],
-        "body_format": {"json_format": {"error": "%LOCAL_REPLY_BODY%"}},
-    }
+    """Return how the guard's own HTTP answers look: JSON with ``error``, as Triton's do."""
+    mappers = [
+        _mapper("EQ", 413, [], _too_large(limits)),
+        _mapper("EQ", 504, [], _too_slow(limits)),
+        *_stamping(version),
+    ]
+    return {"mappers": mappers, "body_format": _JSON}
 
 
 def grpc_replies(version: InferenceVersion, limits: Limits) -> Config:
     """Return how the guard's own gRPC answers look; Envoy alone would call a timeout UNAVAILABLE and a size UNKNOWN."""
+    mappers = [
+        _mapper("EQ", 413, [header("grpc-status", _RESOURCE_EXHAUSTED)], _too_large(limits)),
+        _mapper("EQ", 504, [header("grpc-status", _DEADLINE_EXCEEDED)], _too_slow(limits)),
+        _mapper("EQ", 408, [header("grpc-status", _DEADLINE_EXCEEDED), *identity(version)]),
+        *_stamping(version),
+    ]
+    return {"mappers": mappers}
+
+
+def probe_replies(version: InferenceVersion) -> Config:
+    return {"mappers": _stamping(version), "body_format": _JSON}
+
+
+def _stamping(version: InferenceVersion) -> list[Config]:
+    """Return the mappers of answers that may never meet the filter: the request was refused before it had headers."""
     stamps = identity(version)
-    too_large = [*stamps, header("grpc-status", str(_RESOURCE_EXHAUSTED))]
-    too_slow = [*stamps, header("grpc-status", str(_DEADLINE_EXCEEDED))]
-    later = [*stamps, header("retry-after", str(RETRY_AFTER_S))]
-    return {
-        "mappers": [
-            _mapper("EQ", 413, too_large, _too_large(limits)),
-            _mapper("EQ", 504, too_slow, _too_slow(limits)),
-            _mapper("EQ", 408, too_slow),
-            _mapper("EQ", 503, later),
-            _mapper("GE", 0, stamps),
-        ]
-    }
+    return [_mapper("EQ", 503, [*stamps, header("retry-after", RETRY_AFTER_S)]), _mapper("GE", 0, stamps)]
 
 
 def _too_large(limits: Limits) -> str:
@@ -95,8 +91,9 @@ def _too_slow(limits: Limits) -> str:
 
 def _mapper(comparison: str, status: int, headers: list[Config], body: str | None = None) -> Config:
     value = {"default_value": status, "runtime_key": "guard.replies"}
-    mapper: Config = {
-        "filter": {"status_code_filter": {"comparison": {"op": comparison, "value": value}}},
-        "headers_to_add": headers,
-    }
-    return mapper | ({"body": {"inline_string": body}} if body else {})
+    mapper: Config = {"filter": {"status_code_filter": {"comparison": {"op": comparison, "value": value}}}}
+    if body:
+        mapper["body"] = {"inline_string": body}
+    if headers:
+        mapper["headers_to_add"] = headers
+    return mapper

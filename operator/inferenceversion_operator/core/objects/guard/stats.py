@@ -33,4 +33,4 @@ def stats_config(limits: Limits) -> Config:
 
 
 def _buckets(suffix: str, bounds: tuple[float, ...]) -> Config:
-    return {"match": {"suffix": suffix}, "buckets": list(bounds)}
+    return {"match": {"suffix": suffix}, "buckets": [int(bound) if bound == int(bound) else bound for bound in bounds]}

@@ -1,0 +1,118 @@
+import asyncio
+import contextlib
+
+from inferenceversion_operator.reconcile.queue import Queue
+
+
+class Worker:
+    """Counts the turns of each key; a turn lasts until it is let go."""
+
+    def __init__(self):
+        self.turns = []
+        self.running = set()
+        self.gate = asyncio.Event()
+        self.gate.set()
+
+    async def __call__(self, key):
+        assert key not in self.running, "a key is worked on twice at once"
+        self.running.add(key)
+        self.turns.append(key)
+        await self.gate.wait()
+        self.running.discard(key)
+
+
+@contextlib.asynccontextmanager
+async def running(worker, workers=2):
+    queue = Queue(worker, workers)
+    task = asyncio.create_task(queue.run())
+    try:
+        yield queue
+    finally:
+        task.cancel()
+        await asyncio.gather(task, return_exceptions=True)
+
+
+async def until(condition):
+    async with asyncio.timeout(5):
+        while not condition():
+            await asyncio.sleep(0.001)
+
+
+async def test_a_key_added_many_times_is_worked_on_once():
+    worker = Worker()
+    async with running(worker) as queue:
+        for _ in range(100):
+            queue.add("a")
+        await until(lambda: worker.turns)
+        await until(lambda: queue.depth == 0)
+        assert worker.turns == ["a"]
+
+
+async def test_a_key_added_during_its_turn_gets_exactly_one_more():
+    worker = Worker()
+    worker.gate.clear()
+    async with running(worker) as queue:
+        queue.add("a")
+        await until(lambda: worker.turns == ["a"])
+        queue.add("a")
+        queue.add("a")
+        worker.gate.set()
+        await until(lambda: worker.turns == ["a", "a"])
+        await until(lambda: queue.depth == 0)
+        assert worker.turns == ["a", "a"]
+
+
+async def test_a_slow_key_does_not_hold_up_others():
+    worker = Worker()
+    worker.gate.clear()
+    async with running(worker, workers=2) as queue:
+        queue.add("slow")
+        await until(lambda: worker.turns)
+        queue.add("quick")
+        await until(lambda: "quick" in worker.turns)
+
+
+async def test_a_delayed_key_waits_and_an_earlier_request_wins():
+    worker = Worker()
+    async with running(worker) as queue:
+        queue.add("later", 60.0)
+        queue.add("sooner", 60.0)
+        queue.add("sooner", 0.01)
+        await until(lambda: worker.turns)
+        assert worker.turns == ["sooner"]
+        assert queue.depth == 1
+
+
+async def test_a_delay_during_the_turn_is_kept():
+    worker = Worker()
+    worker.gate.clear()
+    async with running(worker) as queue:
+        queue.add("a")
+        await until(lambda: worker.turns)
+        queue.add("a", 0.01)
+        worker.gate.set()
+        await until(lambda: len(worker.turns) == 2)
+
+
+async def test_keys_that_are_due_are_served_in_order():
+    worker = Worker()
+    worker.gate.clear()
+    async with running(worker, workers=1) as queue:
+        for key in "abcde":
+            queue.add(key)
+        worker.gate.set()
+        await until(lambda: len(worker.turns) == 5)
+        assert worker.turns == list("abcde")
+
+
+async def test_retries_double_up_to_a_minute_and_success_starts_over():
+    worker = Worker()
+    worker.gate.clear()
+    async with running(worker) as queue:
+        delays = [queue.retry("a") for _ in range(15)]
+        assert 0.1 <= delays[0] <= 0.2
+        assert 0.8 <= delays[3] <= 1.6
+        assert all(30.0 <= delay <= 60.0 for delay in delays[9:])
+        queue.succeeded("a")
+        assert queue.retry("a") <= 0.2
+        assert queue.retry("a", at_least=7.0) >= 7.0
