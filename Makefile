@@ -36,8 +36,8 @@ unit: $(STAMP) ## Unit tests and goldens: no cluster, seconds (ARGS="-k name" ch
 	$(PY) -m pytest $(wildcard tests/unit tests/golden) --junit-xml=$(RESULTS)/unit.xml $(ARGS)
 
 .PHONY: integration
-integration: $(STAMP) ## Tests against the API server and real servers (needs: make up)
-	$(PY) -m pytest tests/integration --junit-xml=$(RESULTS)/integration.xml $(ARGS)
+integration: $(STAMP) ## Tests against the API server and real servers, and of the chart (needs: make up)
+	$(PY) -m pytest $(wildcard tests/integration) tests/unit/chart --junit-xml=$(RESULTS)/integration.xml $(ARGS)
 
 .PHONY: e2e
 e2e: $(STAMP) ## User stories on the running cluster (needs: make up images)

@@ -127,7 +127,9 @@ def summary(outcomes: list[Outcome]) -> int:
     total = sum(o.seconds for o in outcomes)
     print(f"{'all':<14}{'':<8}{total:>9.1f}\n")
     passed, failed, skipped = (sum(getattr(o, key) for o in outcomes) for key in ("passed", "failed", "skipped"))
-    print(f"{passed} passed, {failed} failed, {skipped} skipped", flush=True)
+    closing = f"{passed} passed, {failed} failed, {skipped} skipped"
+    (RESULTS / "summary.txt").write_text(closing + "\n")
+    print(closing, flush=True)
     return 0 if outcomes and all(o.ok for o in outcomes) else 1
 
 

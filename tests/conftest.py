@@ -9,12 +9,17 @@ TESTS = Path(__file__).parent
 
 
 def pytest_addoption(parser: pytest.Parser) -> None:
-    parser.addoption("--rewrite-goldens", action="store_true", help="write what comes out as the new golden (make golden)")
+    parser.addoption(
+        "--rewrite-goldens", action="store_true", help="write what comes out as the new golden (make golden)"
+    )
 
 
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
     for item in items:
-        if item.path.is_relative_to(TESTS) and (folder := item.path.relative_to(TESTS).parts[0]) in ("integration", "e2e"):
+        if item.path.is_relative_to(TESTS) and (folder := item.path.relative_to(TESTS).parts[0]) in (
+            "integration",
+            "e2e",
+        ):
             item.add_marker(folder)
 
 
@@ -29,6 +34,8 @@ def golden(request: pytest.FixtureRequest) -> Callable[[Path, str], None]:
             path.write_text(text)
             return
         assert path.is_file(), f"{path} is not there: `make golden` writes it"
-        assert text == path.read_text(), f"{path.relative_to(TESTS)} differs: if that is meant, `make golden` and review"
+        assert text == path.read_text(), (
+            f"{path.relative_to(TESTS)} differs: if that is meant, `make golden` and review"
+        )
 
     return compare

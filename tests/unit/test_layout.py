@@ -34,7 +34,9 @@ def test_write_verbs_are_in_the_writer_only():
         for path in PACKAGE.rglob("*.py")
         if path.relative_to(PACKAGE).parts[0] not in ELSEWHERE and WRITE.search(path.read_text())
     }
-    assert found <= {"adapters/kube/writer.py"}, "only the writer writes: field manager and leadership are checked there"
+    assert found <= {"adapters/kube/writer.py"}, (
+        "only the writer writes: field manager and leadership are checked there"
+    )
 
 
 def test_every_folder_of_the_package_is_a_package():

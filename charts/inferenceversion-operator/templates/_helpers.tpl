@@ -32,6 +32,14 @@ app.kubernetes.io/managed-by: {{ .Release.Service }}
 {{- end }}
 {{- end -}}
 
+{{/* Of the pod: a new chart with the same operator does not restart it. */}}
+{{- define "ivo.podLabels" -}}
+{{ include "ivo.selector" . }}
+{{- with .Values.extraLabels }}
+{{ toYaml . }}
+{{- end }}
+{{- end -}}
+
 {{- define "ivo.serviceAccount" -}}
 {{- if .Values.serviceAccount.create -}}
 {{- .Values.serviceAccount.name | default (include "ivo.fullname" .) -}}
