@@ -18,7 +18,7 @@ def make_guard_bootstrap(version: InferenceVersion) -> dict[str, Any]:
     limits = limits_of(version)
     return {
         "admin": {"address": socket(LOOPBACK, ADMIN_PORT)},
-        "stats_flush_on_admin": True,  # a scrape sees what happened before it; the default is up to 5 s late
+        "stats_flush_interval": "1s",  # histograms are as old as this when scraped; the default is 5 s
         "stats_config": stats_config(limits),
         "overload_manager": _overload_manager(limits),
         "static_resources": {

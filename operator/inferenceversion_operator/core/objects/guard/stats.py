@@ -21,7 +21,11 @@ _COUNTED = (
 
 
 def stats_config(limits: Limits) -> Config:
-    """Return which statistics there are, and histograms whose bounds hold the SLO's values exactly."""
+    """Return which statistics there are, and histograms whose bounds hold the SLO's values exactly.
+
+    Envoy keeps two significant digits of a value: 80 and 120 are sharp, while a bound of 125 also counts what took
+    up to 129 ms.
+    """
     return {
         "stats_matcher": {"inclusion_list": {"patterns": [{"safe_regex": {"regex": regex}} for regex in _COUNTED]}},
         "histogram_bucket_settings": [
