@@ -1,0 +1,1 @@
+"""HTTP for sources that strangers name: checked addresses, bounded redirects, resumed downloads."""
