@@ -34,7 +34,7 @@ def register(registry: kopf.OperatorRegistry, config: Config) -> None:
         await runtime.stop()
 
     @kopf.on.login(registry=registry)
-    async def login(**kwargs: Any) -> kopf.ConnectionInfo:
+    async def login(**_: Any) -> kopf.ConnectionInfo:
         return await asyncio.to_thread(runtime.login)
 
     @kopf.on.probe(registry=registry, id="watches", errors=kopf.ErrorsMode.PERMANENT)
@@ -42,7 +42,6 @@ def register(registry: kopf.OperatorRegistry, config: Config) -> None:
         return runtime.check_freshness()
 
     for plural in ("inferenceversions", "inferenceendpoints"):
-
         # An index is filled before any handler runs, so the first decision already sees every version.
         @kopf.index(GROUP, _VERSION, plural, registry=registry, id=f"know-{plural}")
         async def know(body: kopf.Body, **_: Any) -> None:

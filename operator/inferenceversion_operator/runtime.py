@@ -22,7 +22,6 @@ from inferenceversion_operator.adapters.kube.resources import (
 from inferenceversion_operator.adapters.kube.watch import Watch, list_all
 from inferenceversion_operator.adapters.kube.writer import Writer
 from inferenceversion_operator.config import Config
-from inferenceversion_operator.core.snapshot import Settings
 from inferenceversion_operator.reconcile.reconciler import Reconciler
 
 log = logging.getLogger(__name__)
@@ -127,7 +126,7 @@ class Runtime:
             for route in ROUTES:
                 if route.kind in kinds:
                     self._follow(route)
-            for key in self.cache.keys():
+            for key in self.cache.endpoints():
                 self._changed(key)
 
     async def _served(self, resource: Resource) -> set[str]:

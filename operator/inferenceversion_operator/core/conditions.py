@@ -25,7 +25,7 @@ def timestamp(moment: datetime) -> str:
 
 def parse_timestamp(text: str) -> datetime:
     """Return the moment that a ``metav1.Time`` or ``metav1.MicroTime`` names."""
-    return datetime.fromisoformat(text.replace("Z", "+00:00"))
+    return datetime.fromisoformat(text)
 
 
 def merge(

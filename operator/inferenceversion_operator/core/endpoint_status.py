@@ -105,7 +105,9 @@ def _stuck(seen: Snapshot, endpoint: InferenceEndpoint, release: Release) -> Con
 
 def _routed(seen: Snapshot, endpoint: InferenceEndpoint) -> Condition:
     if not parent_refs(endpoint, seen.settings) or "HTTPRoute" not in seen.settings.route_kinds:
-        return Condition("Routed", "True", "ServiceOnly", "no Gateway: the endpoint's Service selects the stable version")
+        return Condition(
+            "Routed", "True", "ServiceOnly", "no Gateway: the endpoint's Service selects the stable version"
+        )
     route = seen.find("HTTPRoute", endpoint_name(endpoint.name))
     if route is None:
         return Condition("Routed", "False", "NoRoute", "the HTTPRoute is not there yet")

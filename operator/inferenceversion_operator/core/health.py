@@ -1,4 +1,4 @@
-"""How a version's pods do, told as conditions: the cause is read from the pods, so that nobody has to open their logs."""
+"""How a version's pods do, told as conditions that carry the cause, so that nobody has to open logs."""
 
 import json
 from collections.abc import Iterable, Mapping

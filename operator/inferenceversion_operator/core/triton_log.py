@@ -5,7 +5,7 @@ import re
 _LIMIT = 700
 # glog prefix of tritonserver: "E1130 10:30:00.123456 1 model_lifecycle.cc:641] "
 _PREFIX = re.compile(r'^[EWIF]\d{4} [\d:.]+ \d+ [\w.]+:\d+\]\s*"?')
-_CAUSE = re.compile(r"failed to load|UNAVAILABLE|Internal:|Invalid argument|error:|Exception|critical|\[critical\]", re.I)
+_CAUSE = re.compile(r"failed to load|UNAVAILABLE|Internal:|Invalid argument|error:|Exception|critical", re.IGNORECASE)
 
 
 def load_error(tail: str) -> str:

@@ -31,9 +31,7 @@ _NEEDS_A_PERSON = {
 }
 
 
-def version_status(
-    seen: Snapshot, version: InferenceVersion, cast: Cast, release: Release, now: datetime
-) -> StatusOf:
+def version_status(seen: Snapshot, version: InferenceVersion, cast: Cast, release: Release, now: datetime) -> StatusOf:
     """Return the whole status of an accepted version."""
     role = cast.roles[version.name]
     running = role in _RUNNING
@@ -62,8 +60,8 @@ def version_status(
 def refused_status(version: InferenceVersion, first: InferenceVersion, now: datetime) -> StatusOf:
     """Return the status of a version whose ``spec.version`` another object took before."""
     message = (
-        f"spec.version {version.version} of endpoint {version.endpoint} is taken by InferenceVersion {first.name}, which "
-        "came first: give this one another version or delete it"
+        f"spec.version {version.version} of endpoint {version.endpoint} is taken by InferenceVersion {first.name}, "
+        "which came first: give this one another version or delete it"
     )
     return StatusOf(
         _ref(version),

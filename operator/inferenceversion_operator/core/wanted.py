@@ -48,15 +48,15 @@ def make_traffic(seen: Snapshot, cast: Cast) -> tuple[Object, ...]:
     objects = [make_endpoint_service(endpoint, stable)]
     if parent_refs(endpoint, seen.settings):
         named = [v for v in cast.running(tuple(seen.accepted())) if v.name == stable.name or is_ready(seen, v)]
-        for kind in ROUTE_KINDS:
-            if kind in seen.settings.route_kinds:
-                objects.append(make_route(kind, endpoint, stable, named, seen.settings))
+        kinds = [kind for kind in ROUTE_KINDS if kind in seen.settings.route_kinds]
+        objects += [make_route(kind, endpoint, stable, named, seen.settings) for kind in kinds]
     return tuple(objects)
 
 
 def split_by_direction(seen: Snapshot, objects: Iterable[Object]) -> tuple[tuple[Object, ...], tuple[Object, ...]]:
     """Split into what adds or keeps capacity and the Deployments that shrink: those wait until traffic has moved."""
-    growing, shrinking = [], []
+    growing: list[Object] = []
+    shrinking: list[Object] = []
     for obj in objects:
         live = seen.find(obj["kind"], obj["metadata"]["name"]) if obj["kind"] == "Deployment" else None
         shrinks = live is not None and obj["spec"]["replicas"] < live["spec"].get("replicas", 1)

@@ -49,7 +49,7 @@ class Queue(Generic[K]):
         """Ask for a key again after its backoff (doubling, with jitter); return the delay in seconds."""
         failures = self._failures[key] = self._failures.get(key, 0) + 1
         first, most = _BACKOFF_S
-        delay = max(at_least, random.uniform(0.5, 1.0) * min(most, first * 2 ** (failures - 1)))
+        delay = max(at_least, random.uniform(0.5, 1.0) * min(most, first * 2.0 ** (failures - 1)))
         self.add(key, delay)
         return delay
 

@@ -72,4 +72,4 @@ def test_an_object_that_moves_to_another_endpoint_leaves_the_first():
 def test_the_last_object_takes_the_key_along():
     cache, _ = filled(obj("Deployment", "d"))
     cache.remove(obj("Deployment", "d"))
-    assert cache.keys() == ()
+    assert cache.endpoints() == ()

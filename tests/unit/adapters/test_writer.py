@@ -99,7 +99,7 @@ async def test_a_value_that_the_server_writes_differently_is_not_sent_again(writ
 
 
 async def test_an_object_of_somebody_else_is_not_taken_over(writer, server):
-    server.refuse = ApiError(409, "Conflict", "conflict with \"kubectl\"")
+    server.refuse = ApiError(409, "Conflict", 'conflict with "kubectl"')
     with pytest.raises(Exception, match="exists and is not ours") as caught:
         await writer.apply(service())
     assert caught.value.reason == "NameTaken"
@@ -114,7 +114,9 @@ async def test_who_does_not_lead_sends_nothing(server, cache):
 async def test_a_status_is_written_when_it_differs_in_anything(writer, server, cache):
     live = {"kind": "InferenceVersion", "metadata": {"namespace": "n", "name": "v", "resourceVersion": "1"}, "spec": {}}
     cache.put({**live, "status": {"role": "Stable", "weight": 100}})
-    assert await writer.apply_status("InferenceVersion", "n", "v", {"role": "Stable", "weight": 100}) is Action.UNCHANGED
+    assert (
+        await writer.apply_status("InferenceVersion", "n", "v", {"role": "Stable", "weight": 100}) is Action.UNCHANGED
+    )
     assert await writer.apply_status("InferenceVersion", "n", "v", {"role": "Stable"}) is Action.CONFIGURED
     assert server.sent[0][1].endswith("/inferenceversions/v/status")
 

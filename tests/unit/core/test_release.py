@@ -22,7 +22,12 @@ def test_the_first_version_makes_its_endpoint_and_serves():
     assert world.roles() == {"2.4.0": "Stable"}
     assert world.endpoint_condition("Ready")["status"] == "True"
     assert {kind for kind, _ in world.objects} == {
-        "ConfigMap", "Deployment", "Service", "PodDisruptionBudget", "HTTPRoute", "GRPCRoute",
+        "ConfigMap",
+        "Deployment",
+        "Service",
+        "PodDisruptionBudget",
+        "HTTPRoute",
+        "GRPCRoute",
     }
 
 

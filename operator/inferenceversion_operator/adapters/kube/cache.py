@@ -11,7 +11,7 @@ _Id = tuple[str, str, str]  # kind, namespace, name
 
 
 def endpoint_key(obj: Object) -> Key | None:
-    """Return the endpoint that an object belongs to: an endpoint itself, a version by its spec, a child by its label."""
+    """Return the endpoint that an object belongs to: itself, by its spec or by its label."""
     meta = obj["metadata"]
     if obj["kind"] == "InferenceEndpoint":
         return meta["namespace"], meta["name"]
@@ -81,7 +81,7 @@ class Cache:
         """Return one object."""
         return self._objects.get((kind, namespace, name))
 
-    def keys(self) -> tuple[Key, ...]:
+    def endpoints(self) -> tuple[Key, ...]:
         """Return the keys of all endpoints that anything is known of."""
         return tuple(self._by_endpoint)
 

@@ -7,14 +7,16 @@ operator's own work, so this speaks plain JSON and takes only the login from a l
 import asyncio
 import json
 import os
-import ssl
 import time
 from collections.abc import AsyncIterator, Mapping
 from contextlib import asynccontextmanager
-from typing import Any
+from typing import TYPE_CHECKING, Any, Self
 
 import aiohttp
 import kopf
+
+if TYPE_CHECKING:
+    import ssl
 
 _TIMEOUT_S = 30.0
 # Service account tokens are rotated by the kubelet well before they expire; reading the file is cheap.
@@ -57,11 +59,13 @@ class KubeClient:
     def __init__(self, info: kopf.ConnectionInfo | None = None) -> None:
         self._fixed = info
         self._info = info or login()
-        self._ssl: ssl.SSLContext | bool = self._info.as_ssl_context() if self._info.server.startswith("https") else False
+        self._ssl: ssl.SSLContext | bool = (
+            self._info.as_ssl_context() if self._info.server.startswith("https") else False
+        )
         self._logged_in = time.monotonic()
         self._session: aiohttp.ClientSession | None = None
 
-    async def __aenter__(self) -> "KubeClient":
+    async def __aenter__(self) -> Self:
         connector = aiohttp.TCPConnector(limit=_CONNECTIONS, ssl=self._ssl)
         agent = {"User-Agent": "inferenceversion-operator"}
         self._session = aiohttp.ClientSession(connector=connector, headers=agent)
@@ -87,12 +91,16 @@ class KubeClient:
             aiohttp.ClientError, TimeoutError: the server was not reached or stayed silent for 30 s.
         """
         timeout = aiohttp.ClientTimeout(total=_TIMEOUT_S)
-        async with self._open(method, path, params=params, body=body, content_type=content_type, timeout=timeout) as got:
+        async with self._open(
+            method, path, params=params, body=body, content_type=content_type, timeout=timeout
+        ) as got:
             answer: dict[str, Any] = json.loads(await got.read())
             return answer
 
     @asynccontextmanager
-    async def stream(self, path: str, params: Mapping[str, str], silence_s: float) -> AsyncIterator[aiohttp.StreamReader]:
+    async def stream(
+        self, path: str, params: Mapping[str, str], silence_s: float
+    ) -> AsyncIterator[aiohttp.StreamReader]:
         """Open a watch; it ends with ``TimeoutError`` when nothing at all arrives for ``silence_s`` seconds."""
         timeout = aiohttp.ClientTimeout(total=None, sock_connect=_TIMEOUT_S, sock_read=silence_s)
         async with self._open("GET", path, params=params, timeout=timeout) as got:

@@ -132,4 +132,4 @@ def _selector(resource: Resource) -> dict[str, str]:
 
 def _backoff(failures: int) -> float:
     first, most = _BACKOFF_S
-    return random.uniform(0.5, 1.0) * min(most, first * 2 ** (failures - 1))
+    return random.uniform(0.5, 1.0) * min(most, first * 2.0 ** (failures - 1))

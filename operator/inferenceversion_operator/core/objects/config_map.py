@@ -10,8 +10,7 @@ from inferenceversion_operator.core.objects.fetch_plan import make_fetch_plan_js
 from inferenceversion_operator.core.objects.guard import GUARD_CONFIG_KEY, make_guard_yaml
 from inferenceversion_operator.core.objects.triton_config import make_triton_configs
 
-
-# A snapshot is immutable, so what was rendered for it stays right; rendering costs more than all the rest of a decision.
+# A snapshot is immutable, so what was rendered for it stays right; rendering costs more than the rest of a decision.
 _RENDERED_LIMIT = 10_000
 _rendered: dict[tuple[str, str, str], tuple[dict[str, str], str]] = {}
 
