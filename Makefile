@@ -123,6 +123,6 @@ $(STAMP):
 
 # No index and no download address in the lock files: everyone has their own mirror.
 define compile
-CUSTOM_COMPILE_COMMAND="make requirements" $(VENV)/bin/pip-compile --quiet --generate-hashes --strip-extras --allow-unsafe \
+$(VENV)/bin/pip-compile --quiet --generate-hashes --strip-extras --allow-unsafe --no-header \
 	--no-emit-index-url --no-emit-find-links --no-emit-trusted-host $(ARGS) $(1)
 endef
