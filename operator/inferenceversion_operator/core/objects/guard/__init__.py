@@ -7,9 +7,13 @@ from inferenceversion_operator.core.objects.guard.bootstrap import (
     make_guard_bootstrap,
     make_guard_yaml,
 )
+from inferenceversion_operator.core.objects.guard.routes import HEADER_TRAFFIC, TRAFFIC_SHADOW, drain_path
 
 __all__ = [
     "GUARD_CONFIG_KEY",
+    "HEADER_TRAFFIC",
+    "TRAFFIC_SHADOW",
+    "drain_path",
     "guard_args",
     "guard_memory_bytes",
     "make_guard_bootstrap",

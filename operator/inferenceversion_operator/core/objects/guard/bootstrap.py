@@ -38,8 +38,12 @@ def make_guard_yaml(version: InferenceVersion) -> str:
 
 
 def guard_args(config_path: str) -> list[str]:
-    """Return Envoy's arguments: one worker is enough for one Triton, and there is nothing to restart into."""
-    return ["-c", config_path, "--concurrency", "1", "--disable-hot-restart", "-l", "warning"]
+    """Return Envoy's arguments.
+
+    One worker is enough for one Triton, there is nothing to restart into, and a drain tells every client at once.
+    """
+    options = ["--concurrency", "1", "--disable-hot-restart", "--drain-strategy", "immediate", "-l", "warning"]
+    return ["-c", config_path, *options]
 
 
 def guard_memory_bytes(version: InferenceVersion) -> int:

@@ -17,7 +17,7 @@ from inferenceversion_operator.core.objects.guard.replies import (
     identity_filter,
     probe_replies,
 )
-from inferenceversion_operator.core.objects.guard.routes import grpc_routes, http_routes, refuse, virtual_host
+from inferenceversion_operator.core.objects.guard.routes import LUA, drain_route, grpc_routes, http_routes, refuse, virtual_host
 from inferenceversion_operator.core.objects.repository import backend_of
 
 HTTP_PORT = 8080
@@ -69,6 +69,7 @@ def probe_listener(version: InferenceVersion) -> Config:
         {"match": {"path": "/stats/prometheus"}, "route": {"cluster": "admin"}},
         {"match": {"path": "/v2/health/live"}, "route": to_triton},
         {"match": {"path": "/v2/health/ready"}, "route": to_triton},
+        drain_route(version),
         refuse({"prefix": "/"}, 404, "no such path"),
     ]
     listener = _listener(
@@ -76,7 +77,7 @@ def probe_listener(version: InferenceVersion) -> Config:
         PROBE_PORT,
         codec_type="AUTO",
         route_config={"virtual_hosts": [{"name": "guard_probes", "domains": ["*"], "routes": routes}]},
-        http_filters=[identity_filter(version), _router()],
+        http_filters=[identity_filter(version), extension("envoy.filters.http.lua", LUA), _router()],
         local_reply_config=probe_replies(version),
         common_http_protocol_options=_connection(),
         request_headers_timeout=duration(HEADERS_TIMEOUT_MS),

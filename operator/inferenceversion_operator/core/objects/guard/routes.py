@@ -1,12 +1,15 @@
 """Which of Triton's paths are let through: inference, health and metadata; nothing that changes what runs."""
 
-from inferenceversion_operator.core.objects.guard.envoy import Config, duration
+from inferenceversion_operator.api.names import short_hash
+from inferenceversion_operator.api.types import InferenceVersion
+from inferenceversion_operator.core.objects.guard.envoy import Config, duration, typed
 from inferenceversion_operator.core.objects.guard.limits import STREAM_AGE_MS, Limits
 
 # The seam for shadow traffic: requests with this header are counted in a virtual cluster of their own.
 HEADER_TRAFFIC = "x-inference-traffic"
 TRAFFIC_SHADOW = "shadow"
 
+LUA = "envoy.extensions.filters.http.lua.v3.Lua"
 _NAME = r"[A-Za-z0-9_.-]+"
 _MODEL_PATHS = rf"/v2/models/{_NAME}(/versions/[0-9]+)?(/(infer|generate|generate_stream|ready|config|stats))?"
 _SERVER_PATHS = r"/v2(/health/(live|ready)|/models/stats)?"
@@ -56,6 +59,28 @@ def grpc_routes(limits: Limits, *, streams: bool) -> list[Config]:
     ]
 
 
+def drain_path(version: InferenceVersion) -> str:
+    """Return the path of the probe port by which the kubelet asks the guard to send its clients elsewhere.
+
+    A kubelet can't send secrets, so the path is one: whoever may not read the version can't tell its weights' hash.
+    """
+    return f"/drain/{short_hash(f'drain {version.model.weight_hash} {version.digest}', 32)}"
+
+
+def drain_route(version: InferenceVersion) -> Config:
+    """Return the route of ``drain_path``: ``Connection: close`` and GOAWAY from now on, while requests are still served.
+
+    Envoy's admin wants a POST and a preStop hook sends a GET; one line of Lua is what can change a method.
+    """
+    lua = "function envoy_on_request(handle) handle:headers():replace(':method', 'POST') end"
+    per_route = typed(f"{LUA}PerRoute", source_code={"inline_string": lua})
+    return {
+        "match": {"path": drain_path(version)},
+        "route": {"cluster": "admin", "prefix_rewrite": "/drain_listeners?graceful&skip_exit"},
+        "typed_per_filter_config": {"envoy.filters.http.lua": per_route},
+    }
+
+
 def virtual_host(name: str, routes: list[Config]) -> Config:
     """Return a virtual host that takes every name, counting shadow traffic apart (live is ``other``)."""
     shadow = {"name": HEADER_TRAFFIC, "string_match": {"exact": TRAFFIC_SHADOW}}
@@ -87,9 +112,6 @@ def _stream(limits: Limits) -> Config:
             "max_stream_duration": {"max_stream_duration": duration(STREAM_AGE_MS)},
         },
         "typed_per_filter_config": {
-            "envoy.filters.http.buffer": {
-                "@type": "type.googleapis.com/envoy.extensions.filters.http.buffer.v3.BufferPerRoute",
-                "disabled": True,
-            }
+            "envoy.filters.http.buffer": typed("envoy.extensions.filters.http.buffer.v3.BufferPerRoute", disabled=True)
         },
     }
