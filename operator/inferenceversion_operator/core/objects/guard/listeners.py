@@ -17,7 +17,14 @@ from inferenceversion_operator.core.objects.guard.replies import (
     identity_filter,
     probe_replies,
 )
-from inferenceversion_operator.core.objects.guard.routes import LUA, drain_route, grpc_routes, http_routes, refuse, virtual_host
+from inferenceversion_operator.core.objects.guard.routes import (
+    LUA,
+    drain_route,
+    grpc_routes,
+    http_routes,
+    refuse,
+    virtual_host,
+)
 from inferenceversion_operator.core.objects.repository import backend_of
 
 HTTP_PORT = 8080

@@ -2,7 +2,7 @@
 
 from inferenceversion_operator.api.names import short_hash
 from inferenceversion_operator.api.types import InferenceVersion
-from inferenceversion_operator.core.objects.guard.envoy import Config, duration, typed
+from inferenceversion_operator.core.objects.guard.envoy import Config, duration, literal, typed
 from inferenceversion_operator.core.objects.guard.limits import STREAM_AGE_MS, Limits
 
 # The seam for shadow traffic: requests with this header are counted in a virtual cluster of their own.
@@ -64,7 +64,7 @@ def drain_path(version: InferenceVersion) -> str:
 
     A kubelet can't send secrets, so the path is one: whoever may not read the version can't tell its weights' hash.
     """
-    return f"/drain/{short_hash(f'drain {version.model.weight_hash} {version.digest}', 32)}"
+    return f"/drain/{short_hash(f'drain {version.model.weight_hash} {literal(version.digest)}', 32)}"
 
 
 def drain_route(version: InferenceVersion) -> Config:
