@@ -1,0 +1,3 @@
+module inferenceversion.io/dev/tools/pause
+
+go 1.26.0
