@@ -63,17 +63,15 @@ bench: $(STAMP) ## Measure on the running cluster (needs: make up); numbers go t
 
 ##@ Build
 .PHONY: wheel
-wheel: $(STAMP) ## The wheel, in dist/ (the same bytes from the same commit)
+wheel: $(STAMP) ## The wheel, in dist/ (the same bytes from the same tree)
 	rm -rf dist
-	SOURCE_DATE_EPOCH=$$(git log -1 --format=%ct 2>/dev/null || echo 315532800) \
-		$(PY) -m build --wheel --no-isolation --outdir dist . >/dev/null
+	$(PY) -m build --wheel --no-isolation --outdir dist . >/dev/null 2>&1
 	ls -l dist
 
 .PHONY: images
 images: $(STAMP) ## Build the images and load them into the local cluster
-	$(PY) -m dev build-image operator
-	$(PY) -m dev build-image triton-sentiment
-	$(PY) -m dev load-image
+	$(PY) -m dev build-image operator --load
+	$(PY) -m dev build-image triton-sentiment --load
 
 .PHONY: docs
 docs: $(STAMP) ## Check the documentation: links, anchors
