@@ -17,6 +17,7 @@ from inferenceversion_operator.core.objects.repository import (
     backend_of,
     repository_models,
 )
+from inferenceversion_operator.core.objects.vllm import REQUIRED, vllm_inputs, vllm_outputs
 
 ENSEMBLE_KEEP_KEY = "ensemble.keep"
 WARMUP_TEXT = "warm up"
@@ -87,12 +88,15 @@ def _backend(version: InferenceVersion, model: RepositoryModel) -> str:
 
 
 def _tensors(version: InferenceVersion, model: RepositoryModel) -> Iterator[Field]:
-    """Yield inputs and outputs; the vLLM backend brings its own."""
+    """Yield inputs and outputs."""
+    inputs, outputs = model.inputs, model.outputs
+    optional: list[Field] = []
     if _backend(version, model) == "vllm":
-        return
-    for field, tensors in (("input", model.inputs), ("output", model.outputs)):
-        for tensor in tensors:
-            yield field, _tensor(tensor)
+        inputs, outputs, optional = vllm_inputs(inputs), vllm_outputs(outputs), [("optional", True)]
+    for tensor in inputs:
+        yield "input", [*_tensor(tensor), *(optional if tensor.name != REQUIRED else [])]
+    for tensor in outputs:
+        yield "output", _tensor(tensor)
 
 
 def _tensor(tensor: Tensor) -> Iterator[Field]:
@@ -169,8 +173,9 @@ def _parameters(version: InferenceVersion, model: RepositoryModel) -> list[tuple
 
 
 def _warms_up(version: InferenceVersion, model: RepositoryModel) -> bool:
-    own_inputs = _backend(version, model) == "vllm"
-    return version.triton.warmup and model.step is not Step.ENSEMBLE and bool(model.inputs) and not own_inputs
+    """Say whether Triton warms the model up; vLLM does so itself, and an ensemble is its models."""
+    able = model.step is not Step.ENSEMBLE and _backend(version, model) != "vllm"
+    return version.triton.warmup and able and bool(model.inputs)
 
 
 def _warmup(version: InferenceVersion, model: RepositoryModel) -> Iterator[Field]:

@@ -68,7 +68,7 @@ def drain_path(version: InferenceVersion) -> str:
 
 
 def drain_route(version: InferenceVersion) -> Config:
-    """Return the route of ``drain_path``: ``Connection: close`` and GOAWAY from now on, while requests are still served.
+    """Return the route of ``drain_path``: from now on ``Connection: close`` and GOAWAY, yet every request is served.
 
     Envoy's admin wants a POST and a preStop hook sends a GET; one line of Lua is what can change a method.
     """
