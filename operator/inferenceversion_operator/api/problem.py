@@ -20,7 +20,7 @@ def below(path: str, name: str) -> str:
 
 
 def path_of(steps: Iterable[str | int], schema: Mapping[str, Any]) -> str:
-    """Return the path that the steps lead to, with keys of maps and indices in brackets as the API server writes them."""
+    """Return the path the steps lead to, keys of maps and indices in brackets as the API server writes them."""
     path = ""
     for step in steps:
         if isinstance(step, int):

@@ -9,6 +9,7 @@ _DECIMAL = {"n": -9, "u": -6, "m": -3, "": 0, "k": 3, "M": 6, "G": 9, "T": 12, "
 _SUFFIX_OF = {exponent: suffix for suffix, exponent in _DECIMAL.items()}
 _BINARY = {"Ki": 10, "Mi": 20, "Gi": 30, "Ti": 40, "Pi": 50, "Ei": 60}
 _BINARY_SUFFIXES = ("", *_BINARY)
+_BINARY_MAX = Decimal(2**63 - 1)  # Kubernetes caps binary quantities, and these alone
 _NANO = Decimal("1e-9")  # the finest step; Kubernetes rounds away from zero
 _EXACT = Context(prec=200)
 _EXPONENT_MAX = 60  # far beyond what Kubernetes keeps; a bound on the work
@@ -45,7 +46,7 @@ def canonical(text: str | int) -> str:
         return "0"
     if style == "binary" and abs(value) >= 1024 and value == value.to_integral_value():
         return _binary(int(value))
-    mantissa, exponent = _by_thousands(value)
+    mantissa, exponent = _by_thousands(value, highest=_EXPONENT_MAX if style == "exponent" else 18)
     if style == "exponent":
         return f"{mantissa}e{exponent}" if exponent else str(mantissa)
     return f"{mantissa}{_SUFFIX_OF[exponent]}"
@@ -67,7 +68,7 @@ def _parts(text: str | int) -> _Parts:
         raise ValueError(f"not a quantity: {text!r}: write a number with m, k, M, G, T or Ki, Mi, Gi, Ti")
     sign, number, suffix = match.group(1), Decimal(match.group(2)), match.group(3) or ""
     if suffix in _BINARY:
-        value, style = _EXACT.multiply(number, Decimal(2 ** _BINARY[suffix])), "binary"
+        value, style = min(_EXACT.multiply(number, Decimal(2 ** _BINARY[suffix])), _BINARY_MAX), "binary"
     elif suffix in _DECIMAL:
         value, style = number.scaleb(_DECIMAL[suffix], _EXACT), "decimal"
     else:
@@ -85,11 +86,11 @@ def _binary(value: int) -> str:
     return f"{value}{_BINARY_SUFFIXES[power]}"
 
 
-def _by_thousands(value: Decimal) -> tuple[int, int]:
+def _by_thousands(value: Decimal, highest: int) -> tuple[int, int]:
     """Return mantissa and exponent, a multiple of three as high as leaves the mantissa whole."""
     exponent = -9
     mantissa = int(value.scaleb(9, _EXACT))
-    while mantissa % 1000 == 0 and exponent < 18:
+    while mantissa % 1000 == 0 and exponent < highest:
         mantissa //= 1000
         exponent += 3
     return mantissa, exponent

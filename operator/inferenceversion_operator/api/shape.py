@@ -22,7 +22,7 @@ _BOUNDS = {
     "maxItems": "Too many: must have at most {} items",
     "maxProperties": "Too many: must have at most {} items",
 }
-_KEPT = frozenset({"type", "enum", "required", *_BOUNDS})
+_KEPT = frozenset({"type", "enum", "required", "pattern", *_BOUNDS})
 
 
 class Shape(NamedTuple):
@@ -121,6 +121,8 @@ def _message(keyword: str, bound: Any, value: Any) -> str:
         return f"must be of type {wanted}, not {_type_name(value)}{quote}"
     if keyword == "enum":
         return f"Unsupported value: {value!r}: supported values: {', '.join(map(str, bound))}"
+    if keyword == "pattern":
+        return f"should match '{bound}'"
     size = len(value) if hasattr(value, "__len__") else value
     return f"{_BOUNDS[keyword].format(bound)}, not {size}"
 
