@@ -1,0 +1,75 @@
+"""Versions to apply: the file of ``examples/``, with what the test changes."""
+
+import json
+from collections.abc import Mapping
+from copy import deepcopy
+from functools import cache
+from pathlib import Path
+from typing import Any
+
+import yaml
+
+ROOT = Path(__file__).resolve().parents[2]
+EXAMPLE = ROOT / "examples" / "inferenceversion.yaml"
+HASHES = ROOT / "images" / "triton-sentiment" / "HASHES.json"
+Object = dict[str, Any]
+
+
+def sentiment(
+    version: str, image: str, *, name: str = "", endpoint: str = "news", variant: str = "good", **spec: Any
+) -> Object:
+    """Return a version of the news-sentiment service, small enough for a test.
+
+    Args:
+        version: ``spec.version``.
+        image: of images/triton-sentiment, by digest.
+        name: of the object; ``<endpoint>-<version>`` unless given.
+        endpoint: what it is a version of.
+        variant: which of the artifacts in the image.
+        spec: merged into the spec, mappings key by key; None removes a key.
+    """
+    obj: Object = deepcopy(_example())
+    hashes = _hashes()[variant]
+    obj["metadata"] = {"name": name or f"{endpoint}-{version}"}
+    small = {
+        "endpoint": endpoint,
+        "version": version,
+        "model": {"source": source_of(variant), "weightHash": hashes["weightHash"], "opset": hashes["opset"]},
+        "preprocessor": {"configHash": hashes["preprocessor"]},
+        "postprocessor": {"configHash": hashes["postprocessor"]},
+        "runtime": {"image": image, "resources": {"requests": {"cpu": "50m", "memory": "128Mi"}}},
+        "triton": {"instanceGroup": {"count": 1}, "parameters": {"intra_op_threads": "1"}},
+        "guardrails": {"timeout": "3s"},
+    }
+    obj["spec"] = merged(merged(obj["spec"], small), spec)
+    return obj
+
+
+def source_of(variant: str) -> str:
+    """Return where the artifact of a variant lies in the image."""
+    return f"image:///opt/news-sentiment{'' if variant == 'good' else '-' + variant}"
+
+
+def merged(one: Mapping[str, Any], other: Mapping[str, Any]) -> Object:
+    """Return ``one`` with ``other`` laid over it, as a JSON merge patch does."""
+    out: Object = dict(one)
+    for key, value in other.items():
+        if value is None:
+            out.pop(key, None)
+        elif isinstance(value, Mapping):
+            out[key] = merged(out[key] if isinstance(out.get(key), Mapping) else {}, value)
+        else:
+            out[key] = value
+    return out
+
+
+@cache
+def _example() -> Object:
+    document: Object = yaml.safe_load(EXAMPLE.read_text())
+    return document
+
+
+@cache
+def _hashes() -> dict[str, dict[str, Any]]:
+    hashes: dict[str, dict[str, Any]] = json.loads(HASHES.read_text())
+    return hashes
