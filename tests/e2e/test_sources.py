@@ -1,0 +1,91 @@
+"""Models come from real servers; every byte is checked, each time a pod starts."""
+
+import pytest
+
+from tests.support.cluster_models import ECHO, python_model
+from tests.support.cluster_namespace import Namespace
+from tests.support.cluster_servers import (
+    FileServer,
+    ObjectStore,
+    folder_hash,
+    sha256,
+    start_file_server,
+    start_object_store,
+    tarball,
+)
+from tests.support.load import Load, ask, failed
+from tests.support.wait import NotYet, wait_until
+
+FOLDER = {"model.py": ECHO, "data/words.txt": b"one\ntwo\n"}
+
+
+@pytest.fixture(scope="module")
+def files(ns: Namespace, operator_image: str) -> FileServer:
+    return start_file_server(ns, operator_image)
+
+
+@pytest.fixture(scope="module")
+def store(ns: Namespace, operator_image: str) -> ObjectStore:
+    return start_object_store(ns, operator_image)
+
+
+def answers(ns: Namespace, endpoint: str) -> bool:
+    answer = ask(ns.target(endpoint))
+    if failed([answer]):
+        raise NotYet(answer)
+    return True
+
+
+def serves(ns: Namespace, endpoint: str) -> None:
+    ns.wait_stable("1.0.0", endpoint)
+    wait_until(f"waiting until {endpoint} answers", lambda: answers(ns, endpoint), within=30)
+
+
+def test_an_archive_comes_by_https(ns, files, image):
+    source = files.put("archive/model.tar.gz", tarball(FOLDER))
+    secret = {"sourceSecretRef": {"name": files.secret}}
+    ns.apply(python_model("1.0.0", image, source, folder_hash(FOLDER), endpoint="archive", model=secret))
+    serves(ns, "archive")
+    assert ns.condition("iv", "archive-1.0.0", "WeightsVerified")["status"] == "True"
+
+
+def test_a_folder_comes_by_s3(ns, store, image):
+    for path, data in FOLDER.items():
+        store.put("models", f"echo/{path}", data)
+    secret = {"sourceSecretRef": {"name": store.secret}}
+    ns.apply(python_model("1.0.0", image, "s3://models/echo/", folder_hash(FOLDER), endpoint="folder", model=secret))
+    serves(ns, "folder")
+
+
+def test_a_bucket_that_may_not_be_read_is_named(ns, store, image):
+    wrong = {
+        "AWS_ENDPOINT_URL": f"http://s3.{ns.name}.svc:8333",
+        "AWS_ACCESS_KEY_ID": "nobody",
+        "AWS_SECRET_ACCESS_KEY": "x",
+    }
+    ns.apply({"apiVersion": "v1", "kind": "Secret", "metadata": {"name": "nobody"}, "stringData": wrong})
+    secret = {"sourceSecretRef": {"name": "nobody"}}
+    ns.apply(python_model("1.0.0", image, "s3://models/echo/", folder_hash(FOLDER), endpoint="nobody", model=secret))
+    told = ns.wait_condition("iv", "nobody-1.0.0", "WeightsVerified", "False", reason="SourceForbidden", within=45)
+    assert "s3://models/echo/" in told["message"]
+    ns.kubectl.delete("iv", "nobody-1.0.0")
+
+
+def test_bytes_that_change_behind_the_url_are_refused_and_heal(ns, files, image):
+    source = files.put("changing/model.py", ECHO)
+    secret = {"sourceSecretRef": {"name": files.secret}}
+    ns.apply(python_model("1.0.0", image, source, sha256(ECHO), endpoint="changing", model=secret))
+    serves(ns, "changing")
+    with Load(ns.target("changing"), rate=5) as load:
+        files.put("changing/model.py", ECHO + b"# other bytes\n")
+        ns.kubectl.patch("iv", "changing-1.0.0", {"spec": {"autoscaling": {"minReplicas": 2}}})
+        told = ns.wait_condition(
+            "iv", "changing-1.0.0", "WeightsVerified", "False", reason="WeightHashDiffers", within=45
+        )
+        assert sha256(ECHO) in told["message"]
+        assert sha256(ECHO + b"# other bytes\n") in told["message"]
+        assert ns.seen("iv", "changing-1.0.0")["status"]["readyReplicas"] == 1
+        files.put("changing/model.py", ECHO)
+        ns.wait_condition("iv", "changing-1.0.0", "Ready", reason="Ready", within=120)
+        assert ns.seen("iv", "changing-1.0.0")["status"]["readyReplicas"] == 2
+    assert failed(load.answers) == []
