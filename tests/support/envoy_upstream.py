@@ -1,10 +1,12 @@
 """What stands in for Triton behind a guard: an HTTP/1.1 and a gRPC server whose answers tests hold back and release.
 
-The model's name says what happens: ``echo`` answers with the size of the body, ``slow`` first waits for ``release``.
+The model's name says what happens: ``echo`` answers with the size of the body, ``slow`` first waits for ``release``;
+``generate_stream`` of any model takes its time.
 """
 
 import json
 import threading
+import time
 from concurrent.futures import ThreadPoolExecutor
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from typing import Any, Self
@@ -15,6 +17,7 @@ SERVICE = "inference.GRPCInferenceService"
 # What a wrong image might say of itself: the guard's own word must win.
 LIE = "0.0.0-lie"
 SLOW = b"slow"
+PIECE_SECONDS = 0.25
 
 
 class Upstream:
@@ -92,6 +95,9 @@ class _Handler(BaseHTTPRequestHandler):
         self.server.upstream.headers.append({key.lower(): value for key, value in self.headers.items()})
         if "/slow/" in self.path:
             self.server.upstream.hold()
+        if self.command == "POST" and self.path.endswith("/generate_stream"):
+            self._pieces()
+            return
         answer = json.dumps({"path": self.path, "bytes": len(body)}).encode()
         try:
             self.send_response(200)
@@ -102,6 +108,17 @@ class _Handler(BaseHTTPRequestHandler):
             self.wfile.write(answer)
         except OSError:  # the guard gave up on this answer
             self.close_connection = True
+
+    def _pieces(self) -> None:
+        """Send four pieces, each PIECE_SECONDS after the one before."""
+        self.send_response(200)
+        self.send_header("transfer-encoding", "chunked")
+        self.end_headers()
+        for _ in range(4):
+            time.sleep(PIECE_SECONDS)
+            self.wfile.write(b"7\r\ndata:x\n\r\n")
+            self.wfile.flush()
+        self.wfile.write(b"0\r\n\r\n")
 
     def log_message(self, format: str, *args: Any) -> None:  # noqa: A002  the signature is the library's
         """Say nothing."""

@@ -64,7 +64,7 @@ def _layout(version: InferenceVersion, models: list[RepositoryModel]) -> list[di
     for _, step, part in _parts(version):
         if step in by_step:
             layout.append({"from": part.path, "to": by_step[step].version_dir})
-        elif saved_model:  # beside the graph's folder, not in it
+        elif saved_model and part.config_hash:  # beside the graph's folder, not in it
             layout.append({"from": part.path, "to": f"{graph.version_dir}/{part.path}"})
     return layout
 

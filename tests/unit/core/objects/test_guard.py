@@ -102,11 +102,19 @@ def test_hostile_strings_stay_values(text, tmp_path):
     validate(tmp_path / "envoy.yaml")
 
 
-def test_memory_holds_the_bodies_of_all_requests_in_flight():
-    small = version(guardrails={"max_concurrency": 4})
-    assert guard_memory_bytes(small) > limits_of(small).heap_bytes > 4 * 2 * 2 * MIB
-    assert guard_memory_bytes(small) < 256 * MIB
-    assert guard_memory_bytes(version(guardrails={"max_request_bytes": 1 << 30})) > 8 << 30
+@pytest.mark.parametrize("size", [1, 4096, 2 * MIB, 64 * MIB, 1 << 30])
+@pytest.mark.parametrize("concurrency", [None, 1, 64, 1000])
+def test_memory_holds_every_body_that_may_be_in_it(size, concurrency):
+    large = version(guardrails={"max_request_bytes": size, "max_concurrency": concurrency})
+    limits = limits_of(large)
+    assert limits.uploads >= (concurrency or 4)
+    assert guard_memory_bytes(large) > limits.heap_bytes > limits.uploads * size
+    assert concurrency or limits.uploads * size <= max(1 << 30, 4 * size)
+
+
+def test_memory_is_modest_for_modest_limits():
+    assert guard_memory_bytes(version(guardrails={"max_concurrency": 16})) < 300 * MIB
+    assert guard_memory_bytes(version(guardrails={"max_request_bytes": 64 << 10})) < 300 * MIB
 
 
 def test_args_name_the_config():

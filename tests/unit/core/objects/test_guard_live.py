@@ -1,7 +1,10 @@
 """The guard as clients meet it: a real Envoy before a real HTTP/1.1 and a real gRPC server."""
 
+import contextlib
+import functools
 import http.client
 import json
+import queue
 import socket
 import threading
 import time
@@ -11,6 +14,7 @@ import grpc
 import pytest
 
 from inferenceversion_operator.core.objects.guard import drain_path, make_guard_bootstrap
+from inferenceversion_operator.core.objects.guard.limits import limits_of
 from tests.support.envoy import Envoy
 from tests.support.envoy_upstream import SERVICE, SLOW, Upstream
 from tests.support.envoy_version import DIGEST, version
@@ -50,18 +54,16 @@ def quiet(upstream):
 
 @pytest.fixture
 def ask(envoy):
-    """Send one HTTP request; the answer has ``status``, ``headers`` and ``body``, and it carries the stamp."""
+    """Send one HTTP request to the guard that the tests share."""
+    return functools.partial(request, envoy)
 
-    def ask(method, path, body=None, headers=(), *, port=8080, chunked=False):
-        connection = http.client.HTTPConnection("127.0.0.1", envoy.port(port), timeout=10)
-        try:
-            source = iter([body]) if chunked else body
-            connection.request(method, path, source, dict(headers), encode_chunked=chunked)
-            return _checked(connection.getresponse())
-        finally:
-            connection.close()
 
-    return ask
+def request(envoy, method, path, body=None, headers=(), *, port=8080, chunked=False):
+    """Return the answer to one HTTP request (``status``, ``headers``, ``body``); it carries the stamp."""
+    with contextlib.closing(http.client.HTTPConnection("127.0.0.1", envoy.port(port), timeout=10)) as connection:
+        source = iter([body]) if chunked else body
+        connection.request(method, path, source, dict(headers), encode_chunked=chunked)
+        return _checked(connection.getresponse())
 
 
 @pytest.fixture
@@ -114,18 +116,17 @@ def raw(envoy, request, port=8080):
         return _checked(response)
 
 
-def metrics(ask):
+def metrics(envoy):
     """Return the metrics as ``{series: value}``."""
-    lines = ask("GET", "/stats/prometheus", port=9902).body.decode().splitlines()
+    lines = request(envoy, "GET", "/stats/prometheus", port=9902).body.decode().splitlines()
     return {series: float(value) for series, _, value in (line.rpartition(" ") for line in lines if line[:1] != "#")}
 
 
-def wait_for_metric(ask, series, value):
-    """Wait until a counter that Envoy publishes a moment later has the value."""
+def wait_until(probe, message=""):
     end = time.monotonic() + 10
-    while (seen := metrics(ask).get(series, 0)) < value:
-        assert time.monotonic() < end, f"{series} is {seen}, not {value}"
-        time.sleep(0.05)
+    while not probe():
+        assert time.monotonic() < end, message
+        time.sleep(0.03)
 
 
 # ---- what goes through
@@ -232,17 +233,16 @@ def test_too_many_or_too_large_headers_are_431(ask):
 # ---- time
 
 
-def test_slow_answer_is_504_and_in_the_histogram(ask, upstream):
-    count = 'envoy_http_downstream_rq_time_count{envoy_http_conn_manager_prefix="inference_http"}'
-    over = 'envoy_http_downstream_rq_time_bucket{envoy_http_conn_manager_prefix="inference_http",le="500"}'
-    total = 'envoy_http_downstream_rq_total{envoy_http_conn_manager_prefix="inference_http"}'
-    wait_for_metric(ask, count, metrics(ask)[total])
-    before = metrics(ask)
-    answer = ask("POST", SLOW_INFER, b"")
-    assert answer.status == 504
-    assert "guardrails.timeout (600 ms)" in answer.error
-    wait_for_metric(ask, count, before[count] + 1)
-    assert metrics(ask)[over] == before[over]  # it took longer than 500 ms
+def test_slow_answer_is_504_and_in_the_histogram(upstream):
+    with Envoy(make_guard_bootstrap(VERSION), {8000: upstream.http_port, 8001: upstream.grpc_port}) as envoy:
+        answer = request(envoy, "POST", SLOW_INFER, b"")
+        assert answer.status == 504
+        assert "guardrails.timeout (600 ms)" in answer.error
+        name = 'envoy_http_downstream_rq_time_%s{envoy_http_conn_manager_prefix="inference_http"%s}'
+        wait_until(lambda: metrics(envoy)[name % ("count", "")] == 1, "the 504 is not in the histogram")
+        seen = metrics(envoy)
+        assert seen[name % ("bucket", ',le="500"')] == 0  # it took longer than 500 ms
+        assert seen[name % ("bucket", ',le="1200"')] == 1
 
 
 def test_client_cannot_lengthen_its_timeout_or_ask_for_retries(ask, upstream):
@@ -310,6 +310,51 @@ def test_grpc_over_the_limit_is_unavailable(call, upstream):
     assert ("retry-after", "1") in [*error.initial_metadata(), *error.trailing_metadata()]
 
 
+def test_unfinished_uploads_are_bounded_by_memory(upstream):
+    large = version(version=VERSION.version, guardrails={"max_request_bytes": 16 << 20, "max_concurrency": 2})
+    ports = {8000: upstream.http_port, 8001: upstream.grpc_port}
+    head = b"POST " + INFER.encode() + b" HTTP/1.1\r\nhost: a\r\ncontent-length: 10\r\n\r\n"
+    with Envoy(make_guard_bootstrap(large), ports) as envoy, contextlib.ExitStack() as held:
+        for _ in range(limits_of(large).uploads):
+            connection = held.enter_context(socket.create_connection(("127.0.0.1", envoy.port(8080))))
+            connection.sendall(head + b"12345")
+        active = 'envoy_http_downstream_rq_active{envoy_http_conn_manager_prefix="inference_http"}'
+        wait_until(lambda: metrics(envoy)[active] == limits_of(large).uploads)
+        with socket.create_connection(("127.0.0.1", envoy.port(8080)), timeout=10) as one_more:
+            one_more.sendall(head)
+            response = http.client.HTTPResponse(one_more)
+            response.begin()
+            assert (response.status, response.headers["retry-after"]) == (503, "1")
+
+
+# ---- streams of decoupled models
+
+
+def test_streams_may_last_longer_than_the_timeout_while_they_speak(upstream):
+    decoupled = version(
+        version=VERSION.version, model={"format": "vllm"}, guardrails={"timeout_ms": int(TIMEOUT_S * 1000)}
+    )
+    with Envoy(make_guard_bootstrap(decoupled), {8000: upstream.http_port, 8001: upstream.grpc_port}) as envoy:
+        start = time.monotonic()
+        assert request(envoy, "POST", "/v2/models/echo/generate_stream", b"{}").body == b"data:x\n" * 4
+        assert time.monotonic() - start > TIMEOUT_S
+        with grpc.insecure_channel(f"127.0.0.1:{envoy.port(8081)}") as channel:
+            stream = channel.stream_stream(f"/{SERVICE}/ModelStreamInfer")
+            asked = queue.SimpleQueue()
+            answers = stream(iter(asked.get, None), timeout=10)
+            for size in (1, 22, 333):  # each answer comes while the client's side is still open
+                asked.put(b"x" * size)
+                assert next(answers) == str(size).encode()
+            asked.put(None)
+            assert list(answers) == []
+            silent = stream(iter(asked.get, None), timeout=10)
+            with pytest.raises(grpc.RpcError):
+                next(silent)
+            assert silent.code() is grpc.StatusCode.DEADLINE_EXCEEDED
+            assert time.monotonic() - start < 8
+            asked.put(None)
+
+
 # ---- what is refused before it is a request
 
 
@@ -341,17 +386,15 @@ def test_admin_is_not_reachable_through_the_probe_port(ask, path):
     assert ask("POST", path, b"", port=9902).status == 404
 
 
-def test_metrics_hold_the_slo_and_the_timeout_as_bounds(ask):
+def test_metrics_hold_the_slo_and_the_timeout_as_bounds(ask, envoy):
     ask("POST", INFER, b"x" * 500)
     ask("POST", INFER, b"x" * 500, {"x-inference-traffic": "shadow"})
-    prefix = 'envoy_cluster_upstream_rq_body_size_bucket{envoy_cluster_name="triton_http",le="%s"}'
-    wait_for_metric(
-        ask,
-        'envoy_vhost_vcluster_upstream_rq_total{envoy_virtual_cluster="shadow",envoy_virtual_host="inference_http"}',
-        1,
+    shadow = (
+        'envoy_vhost_vcluster_upstream_rq_total{envoy_virtual_cluster="shadow",envoy_virtual_host="inference_http"}'
     )
-    wait_for_metric(ask, prefix % LIMIT, 1)
-    seen = metrics(ask)
+    size = f'envoy_cluster_upstream_rq_body_size_bucket{{envoy_cluster_name="triton_http",le="{LIMIT}"}}'
+    wait_until(lambda: metrics(envoy).get(shadow) == 1 and metrics(envoy).get(size, 0) >= 2)
+    seen = metrics(envoy)
     for bound in ("83", "112.5", "600", "+Inf"):
         for lane in ("inference_http", "inference_grpc"):
             assert (
@@ -360,9 +403,9 @@ def test_metrics_hold_the_slo_and_the_timeout_as_bounds(ask):
     assert len(seen) < 400
 
 
-def test_shed_requests_are_counted(ask, upstream):
-    blocked = 'envoy_http_adaptive_concurrency_gradient_controller_rq_blocked{envoy_http_conn_manager_prefix="inference_http"}'
-    assert blocked in metrics(ask)
+def test_shed_requests_are_counted(envoy):
+    name = "envoy_http_adaptive_concurrency_gradient_controller_rq_blocked"
+    assert f'{name}{{envoy_http_conn_manager_prefix="inference_http"}}' in metrics(envoy)
 
 
 # ---- the end of a pod
@@ -370,17 +413,14 @@ def test_shed_requests_are_counted(ask, upstream):
 
 def test_drain_sends_clients_elsewhere_and_still_serves_them(upstream):
     with Envoy(make_guard_bootstrap(VERSION), {8000: upstream.http_port, 8001: upstream.grpc_port}) as envoy:
-        kept = http.client.HTTPConnection("127.0.0.1", envoy.port(8080), timeout=10)
-        kept.request("GET", "/v2")
-        assert _checked(kept.getresponse()).headers["connection"] is None
-        probe = http.client.HTTPConnection("127.0.0.1", envoy.port(9902), timeout=10)
-        probe.request("GET", drain_path(VERSION))
-        assert _checked(probe.getresponse()).status == 200
-        kept.request("GET", "/v2")
-        last = _checked(kept.getresponse())
+        with contextlib.closing(http.client.HTTPConnection("127.0.0.1", envoy.port(8080), timeout=10)) as kept:
+            kept.request("GET", "/v2")
+            assert _checked(kept.getresponse()).headers["connection"] is None
+            assert request(envoy, "GET", drain_path(VERSION), port=9902).status == 200
+            kept.request("GET", "/v2")
+            last = _checked(kept.getresponse())
         assert (last.status, last.headers["connection"]) == (200, "close")
-        kept.request("GET", "/v2")  # on a new connection
-        assert _checked(kept.getresponse()).status == 200
+        assert request(envoy, "GET", "/v2").status == 200  # on a new connection
         with grpc.insecure_channel(f"127.0.0.1:{envoy.port(8081)}") as channel:
             assert channel.unary_unary(f"/{SERVICE}/ModelInfer")(b"12", timeout=10) == b"2"
 

@@ -18,9 +18,10 @@ REQUESTS_PER_CONNECTION = 10_000
 CONNECTION_AGE_MS = 600_000  # gRPC: GOAWAY, then the streams in flight end in peace
 STREAM_AGE_MS = 3_600_000  # a stream that the client keeps open (decoupled models)
 DEFAULT_CONCURRENCY = 256
-_BASE_HEAP = 64 * MIB
-_MAX_HEAP = 1024 * MIB
-_BESIDE_HEAP = 32 * MIB  # code and stacks: what the container needs beyond Envoy's own count
+_UPLOADS_BESIDE = 64 * MIB  # bodies that may be on their way while every place at Triton is taken
+_BODIES = 1024 * MIB  # all bodies, unless maxConcurrency asks for more
+_HEAP_WITHOUT_BODIES = 96 * MIB  # Envoy itself and 4,096 connections
+_BESIDE_HEAP = 64 * MIB  # code and stacks: what the container needs beyond Envoy's own count
 
 # Milliseconds; a ladder on which a quantile is off by less than a quarter.
 _LADDER = (1, 2, 3, 4, 5, 7.5, 10, 15, 20, 25, 30, 40, 50, 75, 100, 150, 200, 250, 300, 400, 500, 750)
@@ -32,7 +33,8 @@ class Limits:
     request_bytes: int
     timeout_ms: int
     upload_ms: int
-    concurrency: int
+    concurrency: int  # whole requests, at Triton
+    uploads: int  # all requests: those, and those whose body is still coming
     heap_bytes: int
     time_buckets: tuple[float, ...]
     size_buckets: tuple[float, ...]
@@ -42,12 +44,14 @@ def limits_of(version: InferenceVersion) -> Limits:
     """Return the limits of the version."""
     guard = version.guardrails
     concurrency = guard.max_concurrency or _default_concurrency(version)
+    uploads = _uploads(guard.max_request_bytes, concurrency, guard.max_concurrency or 0)
     return Limits(
         request_bytes=guard.max_request_bytes,
         timeout_ms=guard.timeout_ms,
         upload_ms=10_000 + guard.max_request_bytes * 1000 // SLOWEST_UPLOAD,
         concurrency=concurrency,
-        heap_bytes=_heap(guard.max_request_bytes, concurrency),
+        uploads=uploads,
+        heap_bytes=_HEAP_WITHOUT_BODIES + uploads * guard.max_request_bytes * 11 // 10,
         time_buckets=time_buckets(guard.timeout_ms, (version.slo.p95_ms, version.slo.p99_ms)),
         size_buckets=size_buckets(guard.max_request_bytes),
     )
@@ -59,15 +63,18 @@ def _default_concurrency(version: InferenceVersion) -> int:
     return max(DEFAULT_CONCURRENCY, 4 * full)
 
 
-def _heap(request_bytes: int, concurrency: int) -> int:
-    """Return the heap at which Envoy refuses work: bodies are held until they are whole and until Triton took them."""
-    bodies = min(2 * request_bytes * concurrency, _MAX_HEAP)
-    return _BASE_HEAP + max(bodies, 8 * request_bytes)
+def _uploads(request_bytes: int, concurrency: int, wanted: int) -> int:
+    """Return how many requests there may be at all: each may hold a body in memory until it is whole.
+
+    With large bodies memory is what limits requests, unless the version says how many it wants.
+    """
+    affordable = max(4, _BODIES // request_bytes, wanted)
+    return min(concurrency + max(8, _UPLOADS_BESIDE // request_bytes), affordable)
 
 
 def container_bytes(limits: Limits) -> int:
-    """Return the memory limit of the guard's container: room for the heap, and then some."""
-    return limits.heap_bytes * 5 // 4 + _BESIDE_HEAP
+    """Return the memory limit of the guard's container: what it needs when every body is as large as allowed."""
+    return limits.heap_bytes + _BESIDE_HEAP
 
 
 def time_buckets(timeout_ms: int, exact: tuple[float | None, ...]) -> tuple[float, ...]:

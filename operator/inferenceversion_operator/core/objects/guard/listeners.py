@@ -39,7 +39,9 @@ def http_listener(version: InferenceVersion, limits: Limits) -> Config:
         "inference_http",
         HTTP_PORT,
         codec_type="AUTO",
-        route_config={"virtual_hosts": [virtual_host("inference_http", http_routes(limits))]},
+        route_config={
+            "virtual_hosts": [virtual_host("inference_http", http_routes(limits, streams=_is_decoupled(version)))]
+        },
         http_filters=_filters(version, limits),
         local_reply_config=http_replies(version, limits),
         common_http_protocol_options={
@@ -52,7 +54,7 @@ def http_listener(version: InferenceVersion, limits: Limits) -> Config:
 
 def grpc_listener(version: InferenceVersion, limits: Limits) -> Config:
     """Return the listener of gRPC; a decoupled model's streams have no whole request to wait for."""
-    streams = backend_of(version) == "vllm"
+    streams = _is_decoupled(version)
     return _listener(
         "inference_grpc",
         GRPC_PORT,
@@ -93,11 +95,16 @@ def probe_listener(version: InferenceVersion) -> Config:
     return listener | {"ignore_global_conn_limit": True, "bypass_overload_manager": True}
 
 
+def _is_decoupled(version: InferenceVersion) -> bool:
+    """Say whether one request may have many answers."""
+    return backend_of(version) == "vllm"
+
+
 def _listener(name: str, port: int, **manager: object) -> Config:
     return {
         "name": name,
         "address": socket(ANY_ADDRESS, port),
-        "per_connection_buffer_limit_bytes": 1 << 20,
+        "per_connection_buffer_limit_bytes": 64 << 10,  # beside the body, which the buffer filter holds
         "filter_chains": [{"filters": [_connection_manager(name, manager)]}],
     }
 
@@ -116,8 +123,8 @@ def _connection_manager(name: str, fields: dict[str, object]) -> Config:
         max_request_headers_kb=HEADER_KIB,
         http2_protocol_options={
             "max_concurrent_streams": 1024,
-            "initial_stream_window_size": 1 << 20,
-            "initial_connection_window_size": 8 << 20,
+            "initial_stream_window_size": 256 << 10,
+            "initial_connection_window_size": 1 << 20,
         },
         **fields,
     )
@@ -137,21 +144,25 @@ def _slow_clients(limits: Limits) -> Config:
 
 
 def _filters(version: InferenceVersion, limits: Limits) -> list[Config]:
-    """Return the chain: stamp, size, concurrency, Triton. Only a whole request takes one of the places."""
+    """Return the chain: stamp, memory, size, concurrency, Triton.
+
+    Only a whole request takes one of Triton's places: slow uploads wait in the larger number before the buffer.
+    """
     return [
         identity_filter(version),
+        _at_most(limits.uploads),
         extension(
             "envoy.filters.http.buffer",
             "envoy.extensions.filters.http.buffer.v3.Buffer",
             max_request_bytes=limits.request_bytes,
         ),
-        _concurrency(limits),
+        _at_most(limits.concurrency),
         _router(),
     ]
 
 
-def _concurrency(limits: Limits) -> Config:
-    """Return the filter that refuses what is over the limit at once.
+def _at_most(requests: int) -> Config:
+    """Return a filter that refuses at once what comes while ``requests`` are behind it.
 
     It is Envoy's adaptive controller with a floor and a ceiling of the same value, so it never adapts. The circuit
     breaker alone would let as many again wait for an HTTP/1.1 connection before it refuses one.
@@ -159,14 +170,14 @@ def _concurrency(limits: Limits) -> Config:
     controller = {
         "sample_aggregate_percentile": {"value": 50},
         "concurrency_limit_params": {
-            "max_concurrency_limit": limits.concurrency,
+            "max_concurrency_limit": requests,
             "concurrency_update_interval": "60s",
         },
         "min_rtt_calc_params": {
             "interval": "3600s",
             "request_count": 1,
             "jitter": {"value": 0},
-            "min_concurrency": limits.concurrency,
+            "min_concurrency": requests,
         },
     }
     return extension(

@@ -12,6 +12,7 @@ TRAFFIC_SHADOW = "shadow"
 LUA = "envoy.extensions.filters.http.lua.v3.Lua"
 _NAME = r"[A-Za-z0-9_.-]+"
 _MODEL_PATHS = rf"/v2/models/{_NAME}(/versions/[0-9]+)?(/(infer|generate|generate_stream|ready|config|stats))?"
+_STREAM_PATHS = rf"/v2/models/{_NAME}(/versions/[0-9]+)?/generate_stream"
 _SERVER_PATHS = r"/v2(/health/(live|ready)|/models/stats)?"
 # They change what the pod runs, how it logs or what memory it reads: it must stay what its digest says.
 _CONTROL_PATHS = (
@@ -37,8 +38,11 @@ _UNARY_METHODS = (
 _STREAM_METHOD = "ModelStreamInfer"
 
 
-def http_routes(limits: Limits) -> list[Config]:
+def http_routes(limits: Limits, *, streams: bool) -> list[Config]:
+    """Return the routes of HTTP. ``streams``: the model is decoupled, so an answer may come in many pieces."""
+    event_stream = {"match": {"safe_regex": {"regex": _STREAM_PATHS}}, "route": _streaming("triton_http", limits)}
     return [
+        *([event_stream] if streams else []),
         _to_triton({"safe_regex": {"regex": _MODEL_PATHS}}, "triton_http", limits),
         _to_triton({"safe_regex": {"regex": _SERVER_PATHS}}, "triton_http", limits),
         *(refuse({"prefix": path}, 403, _CLOSED) for path in _CONTROL_PATHS),
@@ -49,7 +53,7 @@ def http_routes(limits: Limits) -> list[Config]:
 
 def grpc_routes(limits: Limits, *, streams: bool) -> list[Config]:
     """Return the routes of gRPC. ``streams``: the model is decoupled, so its clients keep a stream open."""
-    open_stream = [_stream(limits)] if streams else []
+    open_stream = [_open_stream(limits)] if streams else []
     return [
         *(_to_triton({"path": f"{_SERVICE}{method}"}, "triton_grpc", limits) for method in _UNARY_METHODS),
         _to_triton({"path": "/grpc.health.v1.Health/Check"}, "triton_grpc", limits),
@@ -101,17 +105,21 @@ def _to_triton(match: Config, cluster: str, limits: Limits) -> Config:
     return {"match": match, "route": {"cluster": cluster, "timeout": duration(limits.timeout_ms)}}
 
 
-def _stream(limits: Limits) -> Config:
-    """Return the route of a stream: the timeout is for silence, and the body can't be held back to be measured."""
+def _open_stream(limits: Limits) -> Config:
+    """Return the route of a stream that clients keep open: its body can't be held back to be measured."""
+    per_route = typed("envoy.extensions.filters.http.buffer.v3.BufferPerRoute", disabled=True)
     return {
         "match": {"path": f"{_SERVICE}{_STREAM_METHOD}"},
-        "route": {
-            "cluster": "triton_grpc",
-            "timeout": "0s",
-            "idle_timeout": duration(limits.timeout_ms),
-            "max_stream_duration": {"max_stream_duration": duration(STREAM_AGE_MS)},
-        },
-        "typed_per_filter_config": {
-            "envoy.filters.http.buffer": typed("envoy.extensions.filters.http.buffer.v3.BufferPerRoute", disabled=True)
-        },
+        "route": _streaming("triton_grpc", limits),
+        "typed_per_filter_config": {"envoy.filters.http.buffer": per_route},
+    }
+
+
+def _streaming(cluster: str, limits: Limits) -> Config:
+    """Return what is done with a stream: the version's timeout is for silence on it."""
+    return {
+        "cluster": cluster,
+        "timeout": "0s",
+        "idle_timeout": duration(limits.timeout_ms),
+        "max_stream_duration": {"max_stream_duration": duration(STREAM_AGE_MS)},
     }

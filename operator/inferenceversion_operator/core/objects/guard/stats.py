@@ -9,7 +9,7 @@ _COUNTED = (
     # p95 and error rate of what clients saw: 504 and 413 are in here, and in no statistic of the cluster's time.
     rf"http\.{_INFERENCE}\.downstream_rq_(time|total|active|completed|timeout|too_large|[2-5]xx)",
     rf"http\.{_INFERENCE}\.downstream_cx_(total|active|destroy_remote_active_rq)",
-    rf"http\.{_INFERENCE}\.adaptive_concurrency\.gradient_controller\.(rq_blocked|concurrency_limit)",
+    rf"http\.{_INFERENCE}\.adaptive_concurrency\.gradient_controller\.rq_blocked",
     # What Triton was given and how it answered.
     r"cluster\.triton_(http|grpc)\.upstream_rq_(time|total|active|timeout|pending_overflow|rx_reset|[2-5]xx)",
     r"cluster\.triton_(http|grpc)\.upstream_(rq_body_size|rs_body_size|cx_active|cx_connect_fail|cx_overflow)",
