@@ -21,10 +21,11 @@ export CLUSTER
 ##@ Try it
 .PHONY: demo
 demo: $(STAMP) ## A local cluster, the operator, real headlines through the Gateway
-	$(PY) -m dev.demo $(ARGS)
+	$(PY) -m demo up $(ARGS)
 
 .PHONY: demo-down
-demo-down: down ## Stop the demo; nothing stays behind
+demo-down: $(STAMP) ## Stop the demo; nothing stays behind
+	$(PY) -m demo down
 
 ##@ Test
 .PHONY: test

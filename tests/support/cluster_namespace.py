@@ -25,7 +25,7 @@ class Namespace:
 
     @property
     def kubectl(self) -> Kubectl:
-        return self.cluster.kubectl.inside(self.name)
+        return self.cluster.as_user.inside(self.name)
 
     def apply(self, *objects: Mapping[str, Any]) -> None:
         self.kubectl.apply(*objects)
@@ -118,13 +118,13 @@ def fresh_namespace(cluster: Cluster, topic: str) -> Iterator[Namespace]:
     """Make a namespace under the strictest Pod Security Standard; it is gone (or going) afterwards."""
     namespace = Namespace(f"e2e-{topic}-{secrets.token_hex(2)}", cluster)
     labels = {"pod-security.kubernetes.io/enforce": "restricted"}
-    cluster.kubectl.apply(
+    cluster.as_user.apply(
         {"apiVersion": "v1", "kind": "Namespace", "metadata": {"name": namespace.name, "labels": labels}}
     )
     try:
         yield namespace
     finally:
-        cluster.kubectl.delete("namespace", namespace.name)
+        cluster.as_user.delete("namespace", namespace.name)
         # Nobody asks these pods any more: they need not drain while the next story needs the processor.
         namespace.kubectl.run("delete", "pods", "--all", "--grace-period=1", "--wait=false")
 
@@ -151,7 +151,7 @@ def diagnose(namespace: Namespace) -> str:
     for pod in namespace.all_of("pod"):
         if pod["status"].get("phase") != "Running" or not _is_ready(pod):
             lines += [f"--- log of {pod['metadata']['name']}", _log(namespace, pod["metadata"]["name"])]
-    operator = namespace.cluster.kubectl.inside("ivo-system")
+    operator = namespace.cluster.as_user.inside("ivo-system")
     lines += ["--- log of the operator", _said(operator, "logs", "deploy/ivo-inferenceversion-operator", "--tail=40")]
     return "\n".join(lines)
 

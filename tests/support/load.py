@@ -14,7 +14,7 @@ import aiohttp
 import grpc
 from tritonclient.grpc import service_pb2, service_pb2_grpc
 
-from tests.support.load_headlines import HEADLINES
+from demo.headlines import HEADLINES
 
 MODEL = "news_sentiment"
 HEADER_VERSION = "x-inference-version"

@@ -1,4 +1,4 @@
-"""Headlines to send: made up for this project, some good news, some bad, some neither."""
+"""Headlines made up for this project: some good news, some bad, some neither."""
 
 HEADLINES = (
     "City library reopens after flood to cheers and long queues",

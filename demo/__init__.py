@@ -1,0 +1,1 @@
+"""From nothing to an answered headline: cluster, operator, version, requests."""
