@@ -1,0 +1,73 @@
+"""Clients of a guard in tests: every answer they get must carry the stamp of the version."""
+
+import contextlib
+import http.client
+import json
+import socket
+import time
+
+from tests.support.envoy_version import DIGEST, version
+
+LIMIT = 100_000
+CONCURRENCY = 3
+TIMEOUT_S = 0.6
+VERSION = version(
+    version="2.4.1+build.7",
+    guardrails={"max_request_bytes": LIMIT, "timeout_ms": int(TIMEOUT_S * 1000), "max_concurrency": CONCURRENCY},
+    slo={"p95_ms": 83, "p99_ms": 112.5},
+)
+INFER = "/v2/models/echo/infer"
+SLOW_INFER = "/v2/models/slow/infer"
+STAMP = {"x-inference-version": "2.4.1+build.7", "x-inference-digest": DIGEST}
+
+
+def request(envoy, method, path, body=None, headers=(), *, port=8080, chunked=False):
+    """Return the answer to one HTTP request (``status``, ``headers``, ``body``); it carries the stamp."""
+    with contextlib.closing(http.client.HTTPConnection("127.0.0.1", envoy.port(port), timeout=10)) as connection:
+        source = iter([body]) if chunked else body
+        connection.request(method, path, source, dict(headers), encode_chunked=chunked)
+        return checked(connection.getresponse())
+
+
+class Answer:
+    def __init__(self, response):
+        self.status = response.status
+        self.headers = response.headers
+        self.body = response.read()
+
+    @property
+    def error(self):
+        return json.loads(self.body)["error"]
+
+
+def checked(response):
+    answer = Answer(response)
+    assert_stamped([(name.lower(), value) for name, value in answer.headers.items()])
+    return answer
+
+
+def assert_stamped(headers):
+    for name, value in STAMP.items():
+        assert [seen for key, seen in headers if key == name] == [value]
+
+
+def raw(envoy, request, port=8080):
+    """Send bytes and return the stamped answer to them."""
+    with socket.create_connection(("127.0.0.1", envoy.port(port)), timeout=10) as connection:
+        connection.sendall(request)
+        response = http.client.HTTPResponse(connection)
+        response.begin()
+        return checked(response)
+
+
+def metrics(envoy):
+    """Return the metrics as ``{series: value}``."""
+    lines = request(envoy, "GET", "/stats/prometheus", port=9902).body.decode().splitlines()
+    return {series: float(value) for series, _, value in (line.rpartition(" ") for line in lines if line[:1] != "#")}
+
+
+def wait_until(probe, message=""):
+    end = time.monotonic() + 10
+    while not probe():
+        assert time.monotonic() < end, message
+        time.sleep(0.03)
