@@ -40,6 +40,7 @@ class Runtime:
         self._tasks: list[asyncio.Task[None]] = []
         self._watches: dict[tuple[Resource, str | None], Watch] = {}
         self._reconciler: Reconciler | None = None
+        self._working = False
         self.cache = Cache(self._changed)
         self.login = login
 
@@ -58,7 +59,6 @@ class Runtime:
         async with asyncio.timeout(_SYNC_TIMEOUT_S):
             for watch in self._watches.values():
                 await watch.synced.wait()
-        self._spawn(self._reconciler.queue.run(), "queue")
         self._spawn(self._sweep(), "sweep")
         log.info("watching %s; routes: %s", ", ".join(self._config.namespaces) or "all namespaces", self._route_kinds())
 
@@ -71,7 +71,14 @@ class Runtime:
             await self._client.__aexit__()
 
     def see(self, kind: str | None, obj: Mapping[str, Any]) -> None:
-        """Take an event of a custom resource; ``kind`` is None for what kopf listed."""
+        """Take an event of a custom resource; ``kind`` is None for what kopf listed.
+
+        kopf lets no event through before every object is indexed. Until then nothing is decided: a version that is
+        known before its endpoint is would be decided upon without the pin.
+        """
+        if self._reconciler and not self._working:
+            self._working = True
+            self._spawn(self._reconciler.queue.run(), "queue")
         if kind == "DELETED":
             self.cache.remove(obj)
         else:

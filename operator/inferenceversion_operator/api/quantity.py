@@ -58,7 +58,7 @@ def plain(text: str | int) -> str:
     Raises:
         ValueError: it is not a quantity.
     """
-    written = f"{parse(text):f}"
+    written = f"{abs(parse(text)):f}" if parse(text) == 0 else f"{parse(text):f}"
     return written.rstrip("0").rstrip(".") if "." in written else written
 
 

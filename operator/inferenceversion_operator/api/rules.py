@@ -56,7 +56,7 @@ def _holds(rule: str, value: Any, old: Any) -> bool:
         context.add_function(name, function)
     try:
         return _program(rule).execute(context) is True
-    except (RuntimeError, TypeError, ValueError):
+    except (KeyError, RuntimeError, TypeError, ValueError):
         return False  # as on the API server: a rule that can't be evaluated is broken, and its message is shown
 
 

@@ -11,7 +11,7 @@ from inferenceversion_operator.api.crds import structural_schema
 from inferenceversion_operator.api.problem import Problem, below, path_of
 
 # After one of these the API server leaves out the CEL rules: their cost or their sense is not given any more.
-_BLOCKING = frozenset({"type", "required", "maxLength", "maxItems", "maxProperties"})
+_BLOCKING = frozenset({"type", "enum", "required", "maxLength", "maxItems", "maxProperties"})
 _INT32 = {"minimum": -(2**31), "maximum": 2**31 - 1}
 _BOUNDS = {
     "minimum": "should be greater than or equal to {}",

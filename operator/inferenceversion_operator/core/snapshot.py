@@ -79,7 +79,7 @@ class Snapshot:
     def accepted(self) -> Iterator[InferenceVersion]:
         """Yield the versions that may serve: not being deleted, and the first of each ``spec.version``."""
         taken: set[str] = set()
-        for version in sorted(self.versions, key=lambda v: (v.created, v.name)):
+        for version in sorted(self.versions, key=_seniority):
             if version.version not in taken:
                 taken.add(version.version)
                 if not version.deleting:
@@ -95,3 +95,9 @@ class Snapshot:
             and not pod["metadata"].get("deletionTimestamp")
         ]
         return tuple(sorted(mine, key=lambda pod: str(pod["metadata"].get("creationTimestamp", "")), reverse=True))
+
+
+def _seniority(version: InferenceVersion) -> tuple[bool, str, str]:
+    """Order objects by who came first; creation times are whole seconds, so what was accepted before comes before."""
+    accepted = [c for c in version.status.get("conditions", ()) if c["type"] == "Accepted" and c["status"] == "True"]
+    return not accepted, version.created, version.name

@@ -1,7 +1,7 @@
 r"""sha256 of files and folders as docs/architecture.md defines it; pure, standard library only.
 
 A folder's hash is the sha256 of one line a regular file, ``"<sha256 of the file>  <path>\n"``, sorted by the path's
-bytes: what ``find . -type f -printf '%P\n' | LC_ALL=C sort | xargs -d '\n' sha256sum | sha256sum`` prints.
+bytes: what ``find . -type f -printf '%P\n' | LC_ALL=C sort | xargs -d '\n' sha256sum -- | sha256sum`` prints.
 """
 
 import hashlib

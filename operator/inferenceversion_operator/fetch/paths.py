@@ -22,7 +22,7 @@ def safe_path(name: str, max_depth: int) -> str:
         return ""
     why = _objection(stripped, max_depth)
     if why:
-        raise invalid(f"member {shown(name)!r} {why}")
+        raise invalid(f"member '{shown(name)}' {why}")
     return stripped
 
 

@@ -38,18 +38,18 @@ class Tree:
         """Check a folder that a source names; an empty one is not made, no hash would know of it."""
         path = safe_path(name, self.budget.limits.max_depth)
         if path in self.files:
-            raise invalid(f"member {shown(name)!r} is there as a file and as a folder")
+            raise invalid(f"member '{shown(name)}' is there as a file and as a folder")
         if path:
             self._remember_folders(path)
 
     def _admit(self, name: str) -> str:
         path = safe_path(name, self.budget.limits.max_depth)
         if not path:
-            raise invalid(f"member {shown(name)!r} is a file without a name")
+            raise invalid(f"member '{shown(name)}' is a file without a name")
         if path in self.files:
-            raise invalid(f"member {shown(name)!r} is there twice")
+            raise invalid(f"member '{shown(name)}' is there twice")
         if path in self._folders:
-            raise invalid(f"member {shown(name)!r} is there as a file and as a folder")
+            raise invalid(f"member '{shown(name)}' is there as a file and as a folder")
         self._remember_folders(str(PurePosixPath(path).parent))
         self.budget.add_file()
         return path
@@ -57,7 +57,7 @@ class Tree:
     def _remember_folders(self, path: str) -> None:
         while path != "." and path not in self._folders:
             if path in self.files:
-                raise invalid(f"member {shown(path)!r} is there as a file and as a folder")
+                raise invalid(f"member '{shown(path)}' is there as a file and as a folder")
             if len(self._folders) >= self.budget.limits.max_files:
                 raise invalid(f"the source has more than {self.budget.limits.max_files} folders")
             self._folders.add(path)

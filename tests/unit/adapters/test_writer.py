@@ -124,3 +124,11 @@ async def test_a_status_is_written_when_it_differs_in_anything(writer, server, c
 async def test_deleting_what_is_gone_is_no_error(writer, server):
     server.refuse = ApiError(404, "NotFound", "gone")
     assert await writer.delete("Service", "ns", "s", "uid") is Action.UNCHANGED
+
+
+async def test_a_label_that_was_edited_by_hand_is_put_right_though_the_generation_stays(writer, cache):
+    await writer.apply(service())
+    live = dict(cache.get("Service", "ns", "s"))
+    labels = {"inferenceversion.io/endpoint": "mine"}
+    cache.put({**live, "metadata": {**live["metadata"], "resourceVersion": "99", "labels": labels}})
+    assert await writer.apply(service()) is Action.CONFIGURED

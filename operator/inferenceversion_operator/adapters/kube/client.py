@@ -31,14 +31,23 @@ class ApiError(Exception):
         status: HTTP status.
         reason: the ``reason`` of the server's Status object (``Conflict``, ``NotFound``...).
         retry_after: seconds the server asked to wait, if it did.
+        causes: reasons of the Status object's causes, such as ``NamespaceTerminating``.
     """
 
-    def __init__(self, status: int, reason: str, message: str, retry_after: float | None = None) -> None:
+    def __init__(
+        self,
+        status: int,
+        reason: str,
+        message: str,
+        retry_after: float | None = None,
+        causes: frozenset[str] = frozenset(),
+    ) -> None:
         super().__init__(f"{status} {reason}: {message}")
         self.status = status
         self.reason = reason
         self.message = message
         self.retry_after = retry_after
+        self.causes = causes
 
 
 def login() -> kopf.ConnectionInfo:
@@ -138,13 +147,15 @@ class KubeClient:
 
 async def _error(response: aiohttp.ClientResponse) -> ApiError:
     text = (await response.read()).decode(errors="replace")
+    causes: frozenset[str] = frozenset()
     try:
         status = json.loads(text)
+        causes = frozenset(str(c.get("reason")) for c in (status.get("details") or {}).get("causes") or ())
         reason, message = str(status.get("reason") or response.reason), str(status.get("message") or text)
     except (ValueError, AttributeError):
         reason, message = str(response.reason), text[:500]
     after = response.headers.get("Retry-After", "")
-    return ApiError(response.status, reason, message, float(after) if after.isdigit() else None)
+    return ApiError(response.status, reason, message, float(after) if after.isdigit() else None, causes)
 
 
 def is_transport_error(error: BaseException) -> bool:

@@ -67,6 +67,8 @@ class Writer:
         try:
             stored = await self._send("PATCH", kind, path, params=params, body=stamped, content_type=_APPLY)
         except ApiError as error:
+            if "NamespaceTerminating" in error.causes:  # all of it is going, and nobody waits for this one
+                return Action.UNCHANGED
             if error.status == 409 and live is None:
                 hint = "rename or delete it, or give the endpoint another name"
                 raise Stalled("NameTaken", f"{kind} {meta['name']} exists and is not ours: {hint}") from error
@@ -136,10 +138,10 @@ class Writer:
     def _as_wanted(self, ident: tuple[str, str, str], live: Object, wanted: Object, fingerprint: str) -> bool:
         if (live["metadata"].get("annotations") or {}).get(ANNOTATION_APPLIED) != fingerprint:
             return False
-        if holds(live, wanted):
-            return True
+        if not holds(live["metadata"], wanted["metadata"]):
+            return False
         # The server may store a value in another form than ours: what it made of our last write is as wanted.
-        return self._equal.get(ident) == (fingerprint, _generation(live))
+        return holds(live, wanted) or self._equal.get(ident) == (fingerprint, _generation(live))
 
 
 def holds(live: Any, wanted: Any) -> bool:

@@ -1,7 +1,6 @@
 """Which archive a source is, by its name."""
 
 from enum import StrEnum
-from urllib.parse import urlsplit
 
 
 class Kind(StrEnum):
@@ -14,5 +13,6 @@ class Kind(StrEnum):
 
 def kind_of(source: str) -> Kind | None:
     """Return which archive a URL or a path names, None for a file that is taken as it is."""
-    path = urlsplit(source).path.lower()
+    rest = source.lower().partition("://")[2] or source.lower()
+    path = rest.partition("#")[0].partition("?")[0].partition("/")[2]
     return next((kind for kind in Kind if path.endswith(kind)), None)

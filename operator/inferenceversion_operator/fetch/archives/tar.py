@@ -39,9 +39,9 @@ def _extract_member(member: tarfile.TarInfo, reader: "_Forward", tree: Tree) -> 
         return
     if member.type not in (tarfile.REGTYPE, tarfile.AREGTYPE) or member.sparse is not None:
         kind = _KINDS.get(member.type, "a sparse file" if member.sparse is not None else "of an unknown kind")
-        raise invalid(f"member {shown(member.name)!r} is {kind}; only regular files and folders are taken")
+        raise invalid(f"member '{shown(member.name)}' is {kind}; only regular files and folders are taken")
     if member.size < 0:
-        raise invalid(f"member {shown(member.name)!r} has a negative size")
+        raise invalid(f"member '{shown(member.name)}' has a negative size")
     tree.add(member.name, reader.content(member.size), executable=bool(member.mode & 0o111))
 
 

@@ -36,7 +36,7 @@ def _extract_member(archive: zipfile.ZipFile, member: zipfile.ZipInfo, tree: Tre
     mode = member.external_attr >> 16 if member.create_system == _UNIX else 0
     why = _objection(member, mode)
     if why:
-        raise invalid(f"member {shown(member.orig_filename)!r} {why}")
+        raise invalid(f"member '{shown(member.orig_filename)}' {why}")
     if member.is_dir():
         tree.add_folder(member.filename)
         return
@@ -62,7 +62,7 @@ def _check_overlap(members: list[zipfile.ZipInfo]) -> None:
     end = 0
     for member in sorted(members, key=lambda member: member.header_offset):
         if member.header_offset < end:
-            raise invalid(f"member {shown(member.filename)!r} overlaps with another")
+            raise invalid(f"member '{shown(member.filename)}' overlaps with another")
         end = member.header_offset + _LOCAL_HEADER + len(member.orig_filename) + member.compress_size
 
 
@@ -72,7 +72,7 @@ def _content(archive: zipfile.ZipFile, member: zipfile.ZipInfo) -> Iterator[byte
             while data := file.read(_CHUNK):
                 yield data
     except (NotImplementedError, RuntimeError) as error:  # how zipfile says that it can't
-        raise invalid(f"member {shown(member.filename)!r} can't be unpacked: {type(error).__name__}") from error
+        raise invalid(f"member '{shown(member.filename)}' can't be unpacked: {type(error).__name__}") from error
 
 
 class _Capped:

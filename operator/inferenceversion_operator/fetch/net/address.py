@@ -34,14 +34,14 @@ def resolve(host: str, port: int, *, allow_loopback: bool) -> list[str]:
     try:
         found = socket.getaddrinfo(host, port, type=socket.SOCK_STREAM)
     except (OSError, UnicodeError):
-        raise BrokenError(f"host {shown(host)!r} can't be resolved") from None
+        raise BrokenError(f"host '{shown(host)}' can't be resolved") from None
     addresses = list(dict.fromkeys(str(entry[4][0]) for entry in found))
     objections = {address: objection(address, allow_loopback=allow_loopback) for address in addresses}
     allowed = [address for address, why in objections.items() if why is None]
     if not allowed:
         address, why = next(iter(objections.items()))
         raise FetchError(
-            Reason.SOURCE_FORBIDDEN, f"host {shown(host)!r} is {address}, {why}: models are not fetched from there"
+            Reason.SOURCE_FORBIDDEN, f"host '{shown(host)}' is {address}, {why}: models are not fetched from there"
         )
     return allowed
 

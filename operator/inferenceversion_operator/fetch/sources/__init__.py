@@ -51,7 +51,7 @@ def source_of(plan: Plan) -> Source:
         from inferenceversion_operator.fetch.sources.hub import blobs  # noqa: PLC0415
     else:
         raise invalid(
-            f"model.source begins with {shown(scheme or plan.source[:20])!r}: it must be one of "
+            f"model.source begins with '{shown(scheme or plan.source[:20])}': it must be one of "
             "image://, pvc://, oci://, https://, s3://, gs://, hf://"
         )
     return blobs

@@ -38,7 +38,7 @@ def _walk(plan: Plan, context: Context, root: Path) -> Iterator[Blob]:
         folders.sort()
         below = os.path.relpath(folder, root)
         if below.count("/") >= context.budget.limits.max_depth:
-            raise invalid(f"{shown(below)!r} is deeper than {context.budget.limits.max_depth} folders")
+            raise invalid(f"'{shown(below)}' is deeper than {context.budget.limits.max_depth} folders")
         for name in sorted([*files, *folders]):
             path = name if below == "." else f"{below}/{name}"
             mode = os.stat(name, dir_fd=descriptor, follow_symlinks=False).st_mode
@@ -46,7 +46,7 @@ def _walk(plan: Plan, context: Context, root: Path) -> Iterator[Blob]:
                 continue
             if not stat.S_ISREG(mode):
                 kind = "a symbolic link" if stat.S_ISLNK(mode) else "no regular file"
-                raise invalid(f"{shown(path)!r} is {kind}; only regular files and folders are taken")
+                raise invalid(f"'{shown(path)}' is {kind}; only regular files and folders are taken")
             try:
                 opened = os.open(name, _OPEN, dir_fd=descriptor)
             except OSError as error:
@@ -58,7 +58,7 @@ def _blob(plan: Plan, context: Context, path: str, descriptor: int) -> Blob:
     found = os.fstat(descriptor)
     if not stat.S_ISREG(found.st_mode):
         os.close(descriptor)
-        raise invalid(f"{shown(path)!r} is no regular file")
+        raise invalid(f"'{shown(path)}' is no regular file")
     context.budget.announce(found.st_size)
     return Blob(path, _read(plan, path, descriptor), found.st_size, executable=bool(found.st_mode & 0o111))
 

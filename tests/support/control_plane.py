@@ -1,0 +1,174 @@
+"""A control plane of its own for one test session: real etcd, kube-apiserver and kube-controller-manager on loopback.
+
+It has no nodes and no kubelet, starts in a few seconds, and may be stopped, starved or lied to by a test without
+disturbing the cluster that the e2e tests use. Its audit log tells who wrote what.
+"""
+
+import contextlib
+import json
+import secrets
+import socket
+import subprocess
+from collections.abc import Iterator
+from dataclasses import dataclass
+from pathlib import Path
+
+import yaml
+
+from dev import gotools
+from dev.paths import paths
+from tests.support.wait import NotYet, wait_until
+
+_AUDIT = {
+    "apiVersion": "audit.k8s.io/v1",
+    "kind": "Policy",
+    "omitStages": ["RequestReceived"],
+    "rules": [{"level": "Metadata", "verbs": ["create", "update", "patch", "delete", "deletecollection"]}],
+}
+
+
+@dataclass(frozen=True, slots=True)
+class Write:
+    """One line of the audit log."""
+
+    verb: str
+    resource: str
+    subresource: str
+    namespace: str
+    name: str
+    code: int
+
+
+@dataclass(slots=True)
+class ControlPlane:
+    """A running control plane.
+
+    Attributes:
+        kubeconfig: of a cluster admin.
+    """
+
+    folder: Path
+    kubeconfig: Path
+    url: str
+    token: str
+
+    def writes(self, user_agent: str = "inferenceversion-operator") -> list[Write]:
+        """Return every write that a client of this name sent, from the audit log."""
+        found = []
+        for line in (self.folder / "audit.log").read_text().splitlines():
+            entry = json.loads(line)
+            if not entry.get("userAgent", "").startswith(user_agent):
+                continue
+            ref = entry["objectRef"]
+            found.append(
+                Write(
+                    entry["verb"],
+                    ref["resource"],
+                    ref.get("subresource", ""),
+                    ref.get("namespace", ""),
+                    ref.get("name", ""),
+                    entry["responseStatus"]["code"],
+                )
+            )
+        return found
+
+    def ready(self) -> bool:
+        """Say whether /readyz says ok; what it says instead is raised as ``NotYet``."""
+        kubectl = gotools.folder(paths(), "kubernetes") / "kubectl"
+        asked = [str(kubectl), f"--kubeconfig={self.kubeconfig}", "get", "--raw", "/readyz"]
+        answer = subprocess.run(asked, capture_output=True, text=True, timeout=10, check=False)
+        if answer.stdout != "ok":
+            raise NotYet(answer.stdout + answer.stderr)
+        return True
+
+
+@contextlib.contextmanager
+def control_plane(folder: Path) -> Iterator[ControlPlane]:
+    """Start a control plane and stop it at the end."""
+    gotools.build(paths(), "kubernetes")
+    gotools.build(paths(), "etcd")
+    kubernetes, etcd = gotools.folder(paths(), "kubernetes"), gotools.folder(paths(), "etcd")
+    etcd_port, peer_port, api_port = _free_ports(3)
+    token = secrets.token_hex(16)
+    plane = ControlPlane(folder, folder / "kubeconfig", f"https://127.0.0.1:{api_port}", token)
+    _write_files(plane)
+    with contextlib.ExitStack() as stack:
+        etcd_url = f"http://127.0.0.1:{etcd_port}"
+
+        def start(name: str, *command: object) -> None:
+            stack.enter_context(_running(folder, name, [str(word) for word in command]))
+
+        start(
+            "etcd",
+            etcd / "etcd",
+            f"--data-dir={folder}/etcd",
+            "--unsafe-no-fsync",
+            f"--listen-client-urls={etcd_url}",
+            f"--advertise-client-urls={etcd_url}",
+            f"--listen-peer-urls=http://127.0.0.1:{peer_port}",
+        )
+        start("apiserver", kubernetes / "kube-apiserver", *_apiserver_flags(folder, etcd_url, api_port))
+        wait_until("the API server is ready", plane.ready, within=60)
+        start(
+            "controller-manager",
+            kubernetes / "kube-controller-manager",
+            f"--kubeconfig={plane.kubeconfig}",
+            f"--service-account-private-key-file={folder}/sa.key",
+            "--leader-elect=false",
+            "--secure-port=0",
+        )
+        yield plane
+
+
+def _apiserver_flags(folder: Path, etcd_url: str, port: int) -> list[str]:
+    return [
+        f"--etcd-servers={etcd_url}",
+        "--service-cluster-ip-range=10.96.0.0/16",
+        "--authorization-mode=RBAC",
+        f"--token-auth-file={folder}/tokens.csv",
+        f"--cert-dir={folder}/certs",
+        "--service-account-issuer=https://kubernetes.default.svc",
+        f"--service-account-key-file={folder}/sa.key",
+        f"--service-account-signing-key-file={folder}/sa.key",
+        f"--secure-port={port}",
+        "--bind-address=127.0.0.1",
+        "--advertise-address=127.0.0.1",
+        "--endpoint-reconciler-type=none",
+        f"--audit-policy-file={folder}/audit-policy.yaml",
+        f"--audit-log-path={folder}/audit.log",
+        "--audit-log-mode=blocking",
+    ]
+
+
+def _write_files(plane: ControlPlane) -> None:
+    folder = plane.folder
+    subprocess.run(["openssl", "genrsa", "-out", str(folder / "sa.key"), "2048"], check=True, capture_output=True)
+    (folder / "tokens.csv").write_text(f"{plane.token},admin,admin,system:masters\n")
+    (folder / "audit-policy.yaml").write_text(yaml.safe_dump(_AUDIT))
+    (folder / "audit.log").touch()
+    config = {
+        "apiVersion": "v1",
+        "kind": "Config",
+        "clusters": [{"name": "test", "cluster": {"server": plane.url, "insecure-skip-tls-verify": True}}],
+        "users": [{"name": "admin", "user": {"token": plane.token}}],
+        "contexts": [{"name": "test", "context": {"cluster": "test", "user": "admin"}}],
+        "current-context": "test",
+    }
+    plane.kubeconfig.write_text(yaml.safe_dump(config))
+
+
+@contextlib.contextmanager
+def _running(folder: Path, name: str, command: list[str]) -> Iterator[None]:
+    with (folder / f"{name}.log").open("wb") as log, subprocess.Popen(command, stdout=log, stderr=log) as process:
+        try:
+            yield
+        finally:
+            process.kill()  # nothing of it is kept
+
+
+def _free_ports(count: int) -> list[int]:
+    with contextlib.ExitStack() as stack:
+        sockets = [stack.enter_context(socket.socket()) for _ in range(count)]
+        for one in sockets:
+            one.bind(("127.0.0.1", 0))
+        return [one.getsockname()[1] for one in sockets]
