@@ -14,7 +14,7 @@ sys.dont_write_bytecode = True  # a __pycache__ in the artifact would change its
 
 import numpy as np  # noqa: E402
 import triton_python_backend_utils as pb_utils  # noqa: E402
-from sentiment_pipeline import INPUT, Answer, Refusal, SentimentPipeline  # noqa: E402
+from sentiment_pipeline import INPUT, Answer, LoadRefused, Refusal, SentimentPipeline  # noqa: E402
 from serving_config import read_settings  # noqa: E402
 
 
@@ -23,8 +23,12 @@ class TritonPythonModel:
 
     def initialize(self, args: dict[str, str]) -> None:
         """Load the artifact this file lies in; raise, and so refuse to load, if it differs."""
-        settings = read_settings(json.loads(args["model_config"]))
-        self._pipeline = SentimentPipeline(Path(__file__).resolve().parent, settings)
+        try:
+            settings = read_settings(json.loads(args["model_config"]))
+            self._pipeline = SentimentPipeline(Path(__file__).resolve().parent, settings)
+        except LoadRefused as error:
+            # One short line without a traceback: it has to fit into a container's termination message.
+            raise pb_utils.TritonModelException(str(error)) from None
 
     def execute(self, requests: list[Any]) -> list[Any]:
         """Answer a batch of requests, each of one or more texts, in one run of the model."""

@@ -7,7 +7,8 @@ thin shell around it.
 import importlib.util
 import json
 import sys
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
 from types import ModuleType
@@ -84,13 +85,17 @@ class SentimentPipeline:
             if not (folder / name).exists():
                 raise LoadRefused(f"{name} is missing in {folder}")
         check_parts(folder, settings.expected_hashes)
-        labels = tuple(json.loads((folder / "labels.json").read_text("utf-8")))
-        preprocess = _load_module(folder / "preprocessor" / "preprocess.py")
-        postprocess = _load_module(folder / "postprocessor" / "postprocess.py")
-        self._bad_input: type[Exception] = preprocess.BadInput
-        self._preprocessor: Any = preprocess.Preprocessor(folder / "preprocessor")
-        self._postprocessor: Any = postprocess.Postprocessor(folder / "postprocessor", labels)
-        self._session = _open_session(folder / "model.onnx", settings.intra_op_threads)
+        with _loading("labels.json"):
+            labels = tuple(json.loads((folder / "labels.json").read_text("utf-8")))
+        with _loading("preprocessor"):
+            preprocess = _load_module(folder / "preprocessor" / "preprocess.py")
+            self._bad_input: type[Exception] = preprocess.BadInput
+            self._preprocessor: Any = preprocess.Preprocessor(folder / "preprocessor")
+        with _loading("postprocessor"):
+            postprocess = _load_module(folder / "postprocessor" / "postprocess.py")
+            self._postprocessor: Any = postprocess.Postprocessor(folder / "postprocessor", labels)
+        with _loading("model.onnx"):
+            self._session = _open_session(folder / "model.onnx", settings.intra_op_threads)
         self._max_feature_count = settings.max_feature_count
 
     def run(self, requests: Sequence[Sequence[bytes]]) -> list[Answer | Refusal]:
@@ -137,6 +142,15 @@ class SentimentPipeline:
         (logits,) = self._session.run(["logits"], feeds)
         scores: npt.NDArray[np.float32] = self._postprocessor.scores(logits)
         return scores
+
+
+@contextmanager
+def _loading(what: str) -> Iterator[None]:
+    """Turn whatever goes wrong in the libraries into a refusal that names the part."""
+    try:
+        yield
+    except Exception as error:
+        raise LoadRefused(f"{what} cannot be loaded: {error}") from error
 
 
 def _open_session(path: Path, intra_op_threads: int) -> Any:

@@ -31,5 +31,9 @@ VARIANTS: Mapping[str, Variant] = {
         preprocessor={"lowercase": False, "max_length": 16, "version": "v3.3.0"},
     ),
     "slow": Variant("150 ms later on each batch", entry="slow", fault={"extra_latency_ms": 150}),
-    "flaky": Variant("each fifth request of an instance fails", entry="flaky", fault={"fail_every": 5}),
+    "flaky": Variant(
+        "each fifth request of an instance fails, after its first 40",
+        entry="flaky",
+        fault={"fail_every": 5, "spare_first": 40},
+    ),
 }
