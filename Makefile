@@ -79,7 +79,7 @@ docs: $(STAMP) ## Check the documentation: links, anchors
 	$(PY) .ci/links.py
 
 .PHONY: requirements
-requirements: ## Lock the requirements anew (ARGS=--upgrade takes newer versions)
+requirements: $(STAMP) ## Lock the requirements anew (ARGS=--upgrade takes newer versions)
 	$(call compile,--extra fetch pyproject.toml -o images/operator/requirements.txt)
 	$(call compile,--all-extras -c images/operator/requirements.txt pyproject.toml requirements/dev.in -o requirements/dev.txt)
 
