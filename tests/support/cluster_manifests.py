@@ -38,7 +38,12 @@ def sentiment(
         "preprocessor": {"configHash": hashes["preprocessor"]},
         "postprocessor": {"configHash": hashes["postprocessor"]},
         "runtime": {"image": image, "resources": {"requests": {"cpu": "50m", "memory": "128Mi"}}},
-        "triton": {"instanceGroup": {"count": 1}, "parameters": {"intra_op_threads": "1"}},
+        "triton": {
+            "maxBatchSize": 4,  # the warm-up runs a full batch
+            "dynamicBatching": {"preferredBatchSizes": [4], "maxQueueDelay": "1ms"},
+            "instanceGroup": {"count": 1},
+            "parameters": {"intra_op_threads": "1"},
+        },
         "guardrails": {"timeout": "3s"},
     }
     obj["spec"] = merged(merged(obj["spec"], small), spec)
