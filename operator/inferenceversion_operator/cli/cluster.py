@@ -1,0 +1,188 @@
+"""The only file of the command line that talks to a cluster: a few reads, and a merge patch of one endpoint."""
+
+import importlib
+import json
+import os
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from inferenceversion_operator.api.labels import API_VERSION, GROUP
+from inferenceversion_operator.cli.errors import ClusterError, UserError
+
+Object = Mapping[str, Any]
+FIELD_MANAGER = "kubectl-iv"
+_VERSION = API_VERSION.rpartition("/")[2]
+_ENDPOINTS, _VERSIONS = "inferenceendpoints", "inferenceversions"
+_TIMEOUT_S = (5, 30)  # to connect, to answer
+_MERGE_PATCH = "application/merge-patch+json"
+
+
+@dataclass(frozen=True, slots=True)
+class Target:
+    """Which cluster and namespace a command is about."""
+
+    namespace: str | None = None
+    context: str | None = None
+    kubeconfig: Path | None = None
+
+
+class Cluster:
+    """A cluster, and the namespace that a command is about."""
+
+    def __init__(self, api: Any, server: str, namespace: str) -> None:
+        self.namespace = namespace
+        self._api = api
+        self._server = server
+
+    def endpoints(self, namespace: str | None) -> list[Object]:
+        """List the endpoints of a namespace; None: of all."""
+        return self._list(_ENDPOINTS, namespace)
+
+    def versions(self, namespace: str | None) -> list[Object]:
+        """List the versions of a namespace; None: of all."""
+        return self._list(_VERSIONS, namespace)
+
+    def versions_of(self, endpoint: str) -> list[Object]:
+        """List the versions of one endpoint."""
+        return [v for v in self.versions(self.namespace) if (v.get("spec") or {}).get("endpoint") == endpoint]
+
+    def endpoint(self, name: str) -> Object:
+        """Get an endpoint.
+
+        Raises:
+            UserError: there is none of this name; the message has those that there are.
+        """
+        return self._get(_ENDPOINTS, "InferenceEndpoint", name)
+
+    def version(self, name: str) -> Object:
+        """Get an InferenceVersion by its name.
+
+        Raises:
+            UserError: there is none of this name; the message has those that there are.
+        """
+        return self._get(_VERSIONS, "InferenceVersion", name)
+
+    def patch_endpoint(self, name: str, patch: Object) -> Object:
+        """Change an endpoint by a merge patch and return it as it is then.
+
+        Raises:
+            UserError: the API server refuses the change.
+        """
+        patched: Object = self._ask(
+            lambda: self._api.patch_namespaced_custom_object(
+                GROUP,
+                _VERSION,
+                self.namespace,
+                _ENDPOINTS,
+                name,
+                dict(patch),
+                field_manager=FIELD_MANAGER,
+                _content_type=_MERGE_PATCH,
+                _request_timeout=_TIMEOUT_S,
+            )
+        )
+        return patched
+
+    def _list(self, plural: str, namespace: str | None) -> list[Object]:
+        if namespace is None:
+            answer = self._ask(
+                lambda: self._api.list_cluster_custom_object(GROUP, _VERSION, plural, _request_timeout=_TIMEOUT_S)
+            )
+        else:
+            answer = self._ask(
+                lambda: self._api.list_namespaced_custom_object(
+                    GROUP, _VERSION, namespace, plural, _request_timeout=_TIMEOUT_S
+                )
+            )
+        return list(answer["items"])
+
+    def _get(self, plural: str, kind: str, name: str) -> Object:
+        for obj in self._list(plural, self.namespace):
+            if obj["metadata"]["name"] == name:
+                return obj
+        known = ", ".join(obj["metadata"]["name"] for obj in self._list(plural, self.namespace)) or "none"
+        raise UserError(f"no {kind} {name} in namespace {self.namespace} (there are: {known})")
+
+    def _ask(self, question: Callable[[], Any]) -> Any:
+        from kubernetes.client.exceptions import ApiException  # noqa: PLC0415 - as in connect
+        from urllib3.exceptions import HTTPError  # noqa: PLC0415
+
+        try:
+            return question()
+        except ApiException as error:
+            raise _refusal(error, self._server) from error
+        except HTTPError as error:
+            raise ClusterError(f"cluster {self._server} can't be reached: {_cause(error)}") from error
+
+
+def connect(target: Target) -> Cluster:
+    """Read the kubeconfig; nothing is asked yet.
+
+    Raises:
+        ClusterError: there is no usable kubeconfig, or no such context.
+    """
+    # Offline commands and completion don't wait for this import.
+    from kubernetes import client  # noqa: PLC0415
+
+    config: Any = importlib.import_module("kubernetes.config")  # untyped
+
+    configuration = client.Configuration()
+    configuration.retries = False
+    path = str(target.kubeconfig) if target.kubeconfig else os.environ.get("KUBECONFIG") or None
+    try:
+        if _in_a_pod(path):
+            config.load_incluster_config(client_configuration=configuration)
+            namespace = _pod_namespace()
+        else:
+            config.load_kube_config(path, target.context, client_configuration=configuration, persist_config=False)
+            namespace = _context_namespace(config, path, target.context)
+    except config.ConfigException as error:
+        hint = "set KUBECONFIG, or use --kubeconfig and --context"
+        raise ClusterError(f"no way to the cluster: {error}: {hint}") from error
+    except (OSError, ValueError, TypeError) as error:
+        raise ClusterError(f"kubeconfig {path}: {error}") from error
+    api = client.CustomObjectsApi(client.ApiClient(configuration))
+    return Cluster(api, configuration.host, target.namespace or namespace)
+
+
+def _in_a_pod(path: str | None) -> bool:
+    asked = path or (Path.home() / ".kube" / "config").exists()
+    return not asked and "KUBERNETES_SERVICE_HOST" in os.environ
+
+
+def _pod_namespace() -> str:
+    return Path("/var/run/secrets/kubernetes.io/serviceaccount/namespace").read_text("utf-8").strip()
+
+
+def _context_namespace(config: Any, path: str | None, name: str | None) -> str:
+    contexts, current = config.list_kube_config_contexts(path)
+    chosen = next((context for context in contexts if context["name"] == name), current)
+    return str((chosen.get("context") or {}).get("namespace") or "default")
+
+
+def _refusal(error: Any, server: str) -> UserError:
+    """Turn what the API server answered into what the user can do."""
+    said = _message(error)
+    if error.status == 404 and "could not find the requested resource" in said.lower() + (error.reason or "").lower():
+        return ClusterError(f"cluster {server} does not serve {API_VERSION}: install the CRDs (crds/) first")
+    if error.status == 404 and "page not found" in said:
+        return ClusterError(f"cluster {server} does not serve {API_VERSION}: install the CRDs (crds/) first")
+    if error.status in (400, 404, 409, 422):
+        return UserError(f"the API server refuses: {said}")
+    return ClusterError(f"cluster {server}: {error.status} {error.reason}: {said}")
+
+
+def _message(error: Any) -> str:
+    try:
+        told = json.loads(error.body or "")
+    except ValueError:
+        return str(error.body or error.reason).strip()
+    return str(told.get("message") or error.reason) if isinstance(told, dict) else str(error.reason)
+
+
+def _cause(error: BaseException) -> str:
+    """Return the innermost reason: urllib3 wraps it in the URL and the pool."""
+    reason = getattr(error, "reason", None)
+    return _cause(reason) if isinstance(reason, BaseException) else " ".join(str(error).split())

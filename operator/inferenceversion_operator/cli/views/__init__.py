@@ -1,0 +1,1 @@
+"""What commands show, as data: pure functions of objects, tested with YAML and goldens."""

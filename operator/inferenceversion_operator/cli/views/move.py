@@ -1,0 +1,149 @@
+"""Moving an endpoint to another version: what would happen, and what speaks against it."""
+
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+from inferenceversion_operator.api.semver import is_semver
+from inferenceversion_operator.cli.errors import UserError
+from inferenceversion_operator.cli.views.status import EndpointView, VersionView, view_endpoint
+
+Object = Mapping[str, Any]
+
+
+@dataclass(frozen=True, slots=True)
+class Move:
+    """A change of the pin.
+
+    Attributes:
+        refusals: what speaks against it; empty: nothing does.
+        notes: what is good to know.
+        nothing_to_do: the endpoint is pinned to the version, and it serves.
+    """
+
+    endpoint: str
+    namespace: str
+    to: str
+    from_stable: str | None
+    from_pin: str | None
+    ready_replicas: int
+    served_before: bool
+    nothing_to_do: bool
+    refusals: tuple[str, ...]
+    notes: tuple[str, ...]
+
+
+def plan_rollback(endpoint: Object, versions: Sequence[Object], wanted: str) -> Move:
+    """Say what pinning the endpoint to a version means.
+
+    Args:
+        endpoint: the InferenceEndpoint.
+        versions: its InferenceVersions.
+        wanted: the version, or the name of the InferenceVersion.
+    """
+    view = view_endpoint(endpoint, versions)
+    target = _find(view, wanted)
+    to = target.version if target else wanted
+    served = to in _once_stable(endpoint)
+    return Move(
+        endpoint=view.name,
+        namespace=view.namespace,
+        to=to,
+        from_stable=view.stable,
+        from_pin=view.pin,
+        ready_replicas=target.ready_replicas if target else 0,
+        served_before=served,
+        nothing_to_do=view.stable == to == view.pin,
+        refusals=tuple(_refusals(view, target, wanted, _object_of(versions, target))),
+        notes=tuple(_notes(view, target, served=served)),
+    )
+
+
+def previous_version(endpoint: Object, versions: Sequence[Object]) -> str:
+    """Return the version that was stable before the one that is: the newest in the history that still exists.
+
+    Raises:
+        UserError: there was none.
+    """
+    view = view_endpoint(endpoint, versions)
+    there = {version.version: version for version in view.versions}
+    for version in _once_stable(endpoint):
+        if version != view.stable and version in there and there[version].role != "Failed":
+            return version
+    raise UserError(
+        f"endpoint {view.name} has no earlier version to go back to: its history names none that still exists "
+        f"(versions: {_known(view)})"
+    )
+
+
+def sentences(move: Move) -> list[str]:
+    """Return the move in words."""
+    pin = f"the pin goes from {move.from_pin} to {move.to}" if move.from_pin else f"the pin is set to {move.to}"
+    lines = [
+        f"endpoint {move.namespace}/{move.endpoint}: {pin}",
+        f"requests move from {move.from_stable or 'nothing'} to {move.to}",
+    ]
+    if move.from_stable == move.to:
+        lines[1] = f"requests stay on {move.to}"
+    return [*lines, *move.notes]
+
+
+def _find(view: EndpointView, wanted: str) -> VersionView | None:
+    """Return the version by its number, else by the name of its object; of two with one number the accepted one."""
+    same = [version for version in view.versions if version.version == wanted]
+    same.sort(key=lambda version: version.reason == "DuplicateVersion")
+    named = [version for version in view.versions if version.name == wanted]
+    return next(iter([*same, *named]), None)
+
+
+def _object_of(versions: Iterable[Object], target: VersionView | None) -> Object:
+    return next((v for v in versions if target and v["metadata"]["name"] == target.name), {"metadata": {}})
+
+
+def _once_stable(endpoint: Object) -> list[str]:
+    history = (endpoint.get("status") or {}).get("history") or ()
+    return [entry["version"] for entry in history if entry.get("outcome") == "Promoted"]
+
+
+def _refusals(view: EndpointView, target: VersionView | None, wanted: str, obj: Object) -> Iterable[str]:
+    if target is None:
+        if not is_semver(wanted):
+            yield f"{wanted} is neither a version nor an InferenceVersion of endpoint {view.name}: {_known(view)}"
+        else:
+            yield f"endpoint {view.name} has no version {wanted}: {_known(view)}"
+        return
+    if obj["metadata"].get("deletionTimestamp"):
+        yield f"version {target.version} is being deleted"
+    if target.role == "Failed" or target.reason == "ReleaseFailed":
+        yield f"version {target.version} failed: {target.message}"
+    elif target.reason in ("DuplicateVersion", "Unreadable"):
+        yield f"version {target.version} can't serve: {target.message}"
+    elif target.ready == "False" and target.ready_replicas == 0 and _is_stalled(obj):
+        yield f"version {target.version} can't become Ready: {target.reason}: {target.message}"
+
+
+def _is_stalled(obj: Object) -> bool:
+    conditions = (obj.get("status") or {}).get("conditions") or ()
+    return any(condition["type"] == "Stalled" and condition["status"] == "True" for condition in conditions)
+
+
+def _notes(view: EndpointView, target: VersionView | None, *, served: bool) -> Iterable[str]:
+    if target is None:
+        return
+    if view.stable == target.version:
+        pass
+    elif target.ready_replicas:
+        yield f"version {target.version} is warm ({target.ready_replicas} ready): traffic moves at once"
+    else:
+        meanwhile = f"; {view.stable} serves meanwhile" if view.stable else ""
+        yield f"version {target.version} has no ready replica: it is started first{meanwhile}"
+    if not served and view.stable != target.version:
+        yield f"version {target.version} was never stable here: it is released like a new one, by its traffic.strategy"
+        if view.paused:
+            yield f"the endpoint is paused: nothing moves until kubectl iv resume {view.name}"
+    if view.candidate and view.candidate.version != target.version:
+        yield f"the release of {view.candidate.version} ends"
+
+
+def _known(view: EndpointView) -> str:
+    return f"there are {', '.join(version.version for version in view.versions) or 'none'}"

@@ -1,0 +1,152 @@
+"""An endpoint and its versions, as people look at them."""
+
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass
+from typing import Any
+
+from inferenceversion_operator.api.semver import is_semver, precedence
+from inferenceversion_operator.core.conditions import find
+
+Object = Mapping[str, Any]
+# What a person has to know first; the condition that is True is the one that tells.
+_TELLING = ("Failed", "Stalled", "Reconciling")
+
+
+@dataclass(frozen=True, slots=True)
+class GateView:
+    name: str
+    verdict: str
+    value: str | None = None
+    reason: str | None = None
+    message: str | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class VersionView:
+    version: str
+    name: str
+    role: str
+    weight: int
+    replicas: int
+    ready_replicas: int
+    ready: str  # True, False or Unknown, as the condition has it
+    reason: str
+    message: str
+    digest: str | None = None
+    created: str | None = None
+    pinned: bool = False
+
+
+@dataclass(frozen=True, slots=True)
+class CandidateView:
+    version: str
+    weight: int
+    step: int | None = None
+    since: str | None = None
+    gates: tuple[GateView, ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
+class EndpointView:
+    namespace: str
+    name: str
+    phase: str
+    ready: str
+    reason: str
+    message: str
+    paused: bool
+    up_to_date: bool  # the status speaks of the spec as it is now
+    versions: tuple[VersionView, ...]
+    stable: str | None = None
+    pin: str | None = None
+    url: str | None = None
+    candidate: CandidateView | None = None
+
+
+def view_endpoints(endpoints: Iterable[Object], versions: Iterable[Object]) -> list[EndpointView]:
+    """Return the endpoints by namespace and name, each with its versions."""
+    by_endpoint: dict[tuple[str, str], list[Object]] = {}
+    for version in versions:
+        spec = version.get("spec") or {}
+        by_endpoint.setdefault((version["metadata"]["namespace"], spec.get("endpoint", "")), []).append(version)
+    views = [
+        view_endpoint(endpoint, by_endpoint.get((endpoint["metadata"]["namespace"], endpoint["metadata"]["name"]), ()))
+        for endpoint in endpoints
+    ]
+    return sorted(views, key=lambda view: (view.namespace, view.name))
+
+
+def view_endpoint(endpoint: Object, versions: Iterable[Object]) -> EndpointView:
+    """Return one endpoint with its versions."""
+    metadata, spec, status = endpoint["metadata"], endpoint.get("spec") or {}, endpoint.get("status") or {}
+    told, ready = _told(status), find(status.get("conditions"), "Ready") or {}
+    pin = spec.get("version")
+    return EndpointView(
+        namespace=metadata["namespace"],
+        name=metadata["name"],
+        phase=status.get("phase", "Unknown"),
+        ready=ready.get("status", "Unknown"),
+        reason=told.get("reason", "NoStatus"),
+        message=told.get("message", "the operator has not looked at it yet: is it running?"),
+        paused=bool(spec.get("paused")),
+        up_to_date=status.get("observedGeneration") == metadata.get("generation"),
+        versions=view_versions(versions, pin),
+        stable=status.get("stable"),
+        pin=pin,
+        url=status.get("url"),
+        candidate=_candidate(status.get("candidate")),
+    )
+
+
+def view_versions(versions: Iterable[Object], pin: str | None) -> tuple[VersionView, ...]:
+    """Return the versions of one endpoint, the highest first."""
+    views = [_version(version, pin) for version in versions]
+    # What has no SemVer can't be stored; an older schema may have let it in.
+    views.sort(key=lambda view: (is_semver(view.version), view.created or "", view.name), reverse=True)
+    views.sort(key=lambda view: precedence(view.version if is_semver(view.version) else "0.0.0"), reverse=True)
+    return tuple(views)
+
+
+def short_digest(digest: str | None) -> str:
+    """Return what is enough to tell two digests apart by eye."""
+    return digest.removeprefix("sha256:")[:12] if digest else "-"
+
+
+def _version(version: Object, pin: str | None) -> VersionView:
+    metadata, spec, status = version["metadata"], version.get("spec") or {}, version.get("status") or {}
+    told, ready = _told(status), find(status.get("conditions"), "Ready") or {}
+    return VersionView(
+        version=str(spec.get("version", "")),
+        name=metadata["name"],
+        role=status.get("role", "Unknown"),
+        weight=int(status.get("weight") or 0),
+        replicas=int(status.get("replicas") or 0),
+        ready_replicas=int(status.get("readyReplicas") or 0),
+        ready=ready.get("status", "Unknown"),
+        reason=told.get("reason", "NoStatus"),
+        message=told.get("message", "the operator has not looked at it yet"),
+        digest=status.get("snapshotDigest"),
+        created=metadata.get("creationTimestamp"),
+        pinned=pin is not None and spec.get("version") == pin,
+    )
+
+
+def _told(status: Object) -> Object:
+    """Return the condition that says most: what went wrong, else what is under way, else Ready."""
+    conditions = status.get("conditions")
+    for kind in _TELLING:
+        condition = find(conditions, kind)
+        if condition and condition["status"] == "True":
+            return condition
+    return find(conditions, "Ready") or {}
+
+
+def _candidate(candidate: Object | None) -> CandidateView | None:
+    if not candidate or not candidate.get("version"):
+        return None
+    gates = tuple(
+        GateView(gate["name"], gate["verdict"], gate.get("value"), gate.get("reason"), gate.get("message"))
+        for gate in candidate.get("gates") or ()
+    )
+    weight = int(candidate.get("weight") or 0)
+    return CandidateView(candidate["version"], weight, candidate.get("step"), candidate.get("since"), gates)
