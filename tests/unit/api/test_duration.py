@@ -18,7 +18,7 @@ def test_to_ms(text, ms):
 
 @pytest.mark.parametrize(
     "text",
-    ["", "5", "s", "1.5s", "-5s", "5 s", "5S", "5sec", "1d", "100000s", "1s1s1s1s1s", "5s\n", "٥s", "5µs"],
+    ["", "5", "s", "1.5s", "-5s", "5 s", "5S", "5sec", "1d", "100000s", "1s1s1s1s1s", "5s\n", "٥s", "5µs"],  # noqa: RUF001
     ids=repr,
 )
 def test_invalid(text):
