@@ -59,8 +59,8 @@ def render_chart(paths: Paths, images: AddonImages) -> str:
         (chart / "values.yaml").write_text(substituted.replace("${GatewayImagePullPolicy}", "IfNotPresent"))
         values = Path(temporary) / "values.json"
         values.write_text(json.dumps(chart_values(images)))
-        helm = [gotools.binary(paths, "helm"), "template", "eg", chart, "--namespace", GATEWAY_SYSTEM]
-        return shell.output([*helm, "--no-hooks=false", "-f", values])
+        helm = [str(gotools.binary(paths, "helm")), "template", "eg", str(chart), "--namespace", GATEWAY_SYSTEM]
+        return shell.output([*helm, "-f", values])
 
 
 def gateway_crds(paths: Paths) -> str:

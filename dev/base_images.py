@@ -40,7 +40,7 @@ def build(paths: Paths, engine: Engine, name: str) -> bool:
     return True
 
 
-_PYTHON_CHANGES = ('ENV LANG=C.UTF-8 PYTHONDONTWRITEBYTECODE=1 PYTHONUNBUFFERED=1', 'CMD ["python3"]')
+_PYTHON_CHANGES = ("ENV LANG=C.UTF-8 PYTHONDONTWRITEBYTECODE=1 PYTHONUNBUFFERED=1", 'CMD ["python3"]')
 
 
 def _python(paths: Paths, engine: Engine) -> None:
@@ -81,8 +81,10 @@ def _triton(paths: Paths, engine: Engine) -> None:
         _lay_out_triton(wheels.fetch(paths, TRITON_REQUIREMENTS), context)
         shutil.copy2(TRITON_DOCKERFILE, context / "Dockerfile")
         shell.run(
-            ["docker", "build", "--network=none", f"--build-arg=BASE={tag('python-base')}"]
-            + ["-t", tag("triton-base"), context],
+            [
+                *("docker", "build", "--network=none", f"--build-arg=BASE={tag('python-base')}"),
+                *("-t", tag("triton-base"), context),
+            ],
             log=paths.log("image-triton-base"),
             env=engine.environment,
         )

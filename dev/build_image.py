@@ -83,6 +83,11 @@ def stage(paths: Paths, folder: Path, context: Path) -> None:
         shutil.copytree(_repository_wheel(paths), context / "dist", dirs_exist_ok=True)
 
 
+def newest_tags() -> list[str]:
+    """The moving tag of every image of this repository."""
+    return [f"localhost/{file.parent.name}:dev" for file in sorted((ROOT / "images").glob("*/Dockerfile"))]
+
+
 def _base_argument(paths: Paths, engine: Engine, dockerfile: str) -> str | None:
     if not engine.local:
         return None  # the Dockerfile's own default: a public image

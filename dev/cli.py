@@ -9,7 +9,7 @@ from dev.shell import DevError
 
 EPILOG = """\
 environment:
-  IVO_CACHE            where parts and images are kept (default: $XDG_CACHE_HOME or ~/.cache, /inferenceversion-operator)
+  IVO_CACHE            where parts and images are kept (default: ~/.cache/inferenceversion-operator)
   IVO_SOURCE           official: public images; local: everything built here; auto (default): what the machine can do
   IVO_SUBNET           the /24 between host and cluster, local source only (default: 10.88.0.0/24)
   IVO_DEBIAN_MIRROR    Debian mirror for root filesystems (default: mmdebstrap's own)
@@ -75,7 +75,12 @@ def _image_commands(add: _Commands) -> None:
     _output_option(build)
     load = add.add("load-image", commands.load_image, "load images into every node; print repo@sha256:... of each, "
                    "which a pod with imagePullPolicy IfNotPresent can name")  # fmt: skip
-    load.add_argument("sources", nargs="+", metavar="ARCHIVE_OR_TAG", help="a docker-archive, or a tag of the engine")
+    load.add_argument(
+        "sources",
+        nargs="*",
+        metavar="ARCHIVE_OR_TAG",
+        help="a docker-archive, or a tag of the engine (default: the newest image of every folder of images/)",
+    )
     _output_option(load)
 
 

@@ -145,7 +145,7 @@ def down(paths: Paths) -> None:
     record = read_record(paths)
     local = record.local if record else needs.look(paths).uid == 0 and netns.exists()
     chosen = engine.own_engine(paths) if local else engine.user_engine()
-    if local and engine.answers(paths) or not local and record:
+    if engine.answers(paths) if local else record is not None:
         kind.delete(paths, chosen)
     if local:
         engine.stop(paths)

@@ -5,14 +5,14 @@ import json
 import os
 import shlex
 import shutil
-from pathlib import Path
 from typing import Any
 
 from dev import build_image as images
-from dev import cache, cluster, existing, gotools, gpus as fake_gpus, kwok as fake_nodes, load_image as loading, netns
-from dev import plan
+from dev import cache, cluster, existing, gotools, netns, plan
+from dev import gpus as fake_gpus
+from dev import kwok as fake_nodes
+from dev import load_image as loading
 from dev.kubectl import kubectl
-from dev.needs import look
 from dev.paths import Paths, paths
 from dev.shell import DevError, tail
 from dev.steps import run_steps
@@ -54,8 +54,15 @@ def down(_: argparse.Namespace) -> int:
 
 
 def status_text(seen: dict[str, Any]) -> str:
-    lines = [f"{name:<11} {seen[name]}" for name in ("state", "source", "kubeconfig", "apiServer", "gateway", "prometheus") if name in seen]
-    lines += [f"node        {n['name']} {n['version']} {'Ready' if n['ready'] == 'True' else 'NotReady'}" for n in seen.get("nodes", [])]
+    lines = [
+        f"{name:<11} {seen[name]}"
+        for name in ("state", "source", "kubeconfig", "apiServer", "gateway", "prometheus")
+        if name in seen
+    ]
+    lines += [
+        f"node        {n['name']} {n['version']} {'Ready' if n['ready'] == 'True' else 'NotReady'}"
+        for n in seen.get("nodes", [])
+    ]
     lines += [f"image       {name}: {image}" for name, image in seen.get("images", {}).items()]
     return "\n".join(lines)
 
@@ -97,7 +104,11 @@ def environment(where: Paths) -> dict[str, str]:
 def env(_: argparse.Namespace) -> int:
     if existing.chosen():
         seen = existing.status()
-        values = {"KUBECONFIG": seen["kubeconfig"], "GATEWAY_ADDRESS": seen["gateway"], "PROMETHEUS_URL": seen["prometheus"]}
+        values = {
+            "KUBECONFIG": seen["kubeconfig"],
+            "GATEWAY_ADDRESS": seen["gateway"],
+            "PROMETHEUS_URL": seen["prometheus"],
+        }
     else:
         values = environment(paths())
     for name, value in values.items():
@@ -183,10 +194,11 @@ def build_image(options: argparse.Namespace) -> int:
 
 def load_image(options: argparse.Namespace) -> int:
     where = paths()
+    sources = options.sources or images.newest_tags()
     if existing.chosen():
-        loaded = [existing.load(source) for source in options.sources]
+        loaded = [existing.load(source) for source in sources]
     else:
-        loaded = loading.load_all(cluster.engine_of(where, _running(where)), options.sources)
+        loaded = loading.load_all(cluster.engine_of(where, _running(where)), sources)
     text = "\n".join(each.reference for each in loaded)
     _print([each.document() for each in loaded], as_json=options.output == "json", text=text)
     return 0

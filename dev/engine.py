@@ -3,6 +3,7 @@
 import json
 import os
 import shutil
+import sys
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -64,9 +65,14 @@ def daemon_config(paths: Paths, facts: Facts) -> dict[str, object]:
         "log-opts": {"max-size": "10m"},
     }
     if facts.needs_runc_wrapper:
-        config["runtimes"] = {"without-sys-resource": {"path": str(DEV / "files" / "runc-wrapper.py")}}
+        config["runtimes"] = {"without-sys-resource": {"path": str(wrapper(paths))}}
         config["default-runtime"] = "without-sys-resource"
     return config
+
+
+def wrapper(paths: Paths) -> Path:
+    """A copy beside the state: the engine must not depend on which checkout started it."""
+    return paths.state / "runc-wrapper"
 
 
 def record(paths: Paths) -> Path:
@@ -79,13 +85,16 @@ def answers(paths: Paths) -> bool:
 
 def start(paths: Paths, facts: Facts) -> bool:
     """Start our dockerd in the namespace; False if it runs already."""
-    if processes.living(record(paths)) is not None and answers(paths):
+    config, wanted = paths.state / "daemon.json", json.dumps(daemon_config(paths, facts), indent=1)
+    same = config.exists() and config.read_text() == wanted
+    if same and processes.living(record(paths)) is not None and answers(paths):
         return False
     processes.stop(record(paths))
     shutil.rmtree(paths.run, ignore_errors=True)
     paths.run.mkdir(parents=True)
-    config = paths.state / "daemon.json"
-    write_atomically(config, json.dumps(daemon_config(paths, facts), indent=1))
+    write_atomically(config, wanted)
+    source = (DEV / "files" / "runc-wrapper.py").read_text()
+    write_atomically(wrapper(paths), f"#!{sys.executable}\n{source}", mode=0o755)
     log = paths.log("dockerd")
     # Proxy settings would be handed on to the nodes, and there is no way to any proxy from them.
     environment = {name: value for name, value in os.environ.items() if not name.lower().endswith("_proxy")}

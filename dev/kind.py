@@ -102,8 +102,10 @@ def create(paths: Paths, engine: Engine, image: str, wanted: Shape) -> None:
     file = paths.state / "kind.yaml"
     write_atomically(file, yaml.safe_dump(config(wanted), sort_keys=False))
     shell.run(
-        [_kind(paths), "create", "cluster", "--name", CLUSTER, "--image", image, "--config", file]
-        + ["--kubeconfig", paths.kubeconfig, "--wait", "60s"],
+        [
+            *(_kind(paths), "create", "cluster", "--name", CLUSTER, "--image", image),
+            *("--config", file, "--kubeconfig", paths.kubeconfig, "--wait", "60s"),
+        ],
         log=paths.log("kind"),
         env=engine.environment,
     )

@@ -22,7 +22,7 @@ STAGES = (
 
 
 def configuration(stages: list[str]) -> str:
-    """kwok's configuration and what nodes and pods go through, as one stream of documents."""
+    """Kwok's configuration and what nodes and pods go through, as one stream of documents."""
     document = {
         "apiVersion": "config.kwok.x-k8s.io/v1alpha1",
         "kind": "KwokConfiguration",
@@ -75,7 +75,7 @@ def start(paths: Paths, kubectl: Kubectl, count: int) -> None:
         folder = gotools.module_folder(paths, "kwok", "sigs.k8s.io/kwok") / "kustomize/stage"
         file = paths.state / "kwok.yaml"
         file.write_text(configuration([(folder / stage).read_text() for stage in STAGES]))
-        command = [gotools.binary(paths, "kwok"), f"--kubeconfig={paths.kubeconfig}", "-c", file]
+        command: list[str | Path] = [gotools.binary(paths, "kwok"), f"--kubeconfig={paths.kubeconfig}", "-c", file]
         processes.start(record(paths), command, paths.log("kwok"))
     wanted = [node(index) for index in range(count)]
     _delete(kubectl, set(_names(kubectl)) - {f"kwok-{index:04}" for index in range(count)})

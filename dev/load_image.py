@@ -3,18 +3,16 @@
 import json
 import subprocess
 import tarfile
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import contextmanager
 from dataclasses import asdict, dataclass
-from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
 from dev import kind
 from dev.engine import Engine
-from dev.paths import Paths
-from dev.shell import CommandError, DevError, environment, output, tail
+from dev.shell import CommandError, DevError, environment, tail
 
 CTR = ("ctr", "-n", "k8s.io")
 
@@ -71,7 +69,9 @@ def read_archive(archive: Path) -> list[Wanted]:
         try:
             member = tar.extractfile("manifest.json")
         except KeyError as error:
-            raise DevError(f"{archive} has no manifest.json: make it with `docker save` or skopeo docker-archive:") from error
+            raise DevError(
+                f"{archive} has no manifest.json: make it with `docker save` or skopeo docker-archive:"
+            ) from error
         document = json.load(member) if member else []
     found = [Wanted(tag, config, archive) for tag, config in parse_manifest(document)]
     if not found:
@@ -137,15 +137,31 @@ def _import(engine: Engine, node: str, wanted: Wanted) -> str:
         )
     if result.returncode != 0:
         raise DevError(f"the import of {wanted.tag} on {node} failed:\n{tail(result.stderr.decode(errors='replace'))}")
+    return _name_by_digest(engine, node, wanted)
+
+
+def _name_by_digest(engine: Engine, node: str, wanted: Wanted) -> str:
     digest = target_digest(engine.docker("exec", node, *CTR, "images", "ls"), wanted.tag)
     reference = f"{repository(wanted.tag)}@{digest}"
     engine.docker("exec", node, *CTR, "images", "tag", "--force", wanted.tag, reference)
     return reference
 
 
+def same_content(images: dict[str, tuple[str, list[str]]], wanted: Wanted) -> str | None:
+    """Another tag of the very same image on the node: then a name is missing, not the bytes."""
+    return next((tag for tag, (config, _) in images.items() if config == wanted.config), None)
+
+
 def _load_one(engine: Engine, node: str, wanted: Wanted) -> tuple[str, bool]:
-    known = known_reference(node_images(engine, node), wanted)
-    return (known, False) if known else (_import(engine, node, wanted), True)
+    images = node_images(engine, node)
+    known = known_reference(images, wanted)
+    if known:
+        return known, False
+    other = same_content(images, wanted)
+    if other is None:
+        return _import(engine, node, wanted), True
+    engine.docker("exec", node, *CTR, "images", "tag", "--force", other, wanted.tag)
+    return _name_by_digest(engine, node, wanted), True
 
 
 def load(engine: Engine, nodes: list[str], wanted: Wanted) -> Loaded:

@@ -4,12 +4,11 @@ import grp
 import os
 import re
 import shutil
-import subprocess
 from dataclasses import dataclass
 from pathlib import Path
 
 from dev.paths import Paths
-from dev.shell import CommandError, output
+from dev.shell import CommandError, output, run
 
 GO_MINIMUM = (1, 26)
 DISK_GB = 15
@@ -144,18 +143,9 @@ def install_debian_packages(facts: Facts, log: Path) -> bool:
         policy.write_text("#!/bin/sh\nexit 101\n")
         policy.chmod(0o755)
     try:
-        with log.open("ab") as sink:
-            for command in (["update", "-q"], ["install", "-qy", "--no-install-recommends", *packages]):
-                result = subprocess.run(
-                    ["apt-get", *command],
-                    stdout=sink,
-                    stderr=sink,
-                    stdin=subprocess.DEVNULL,
-                    env={**os.environ, "DEBIAN_FRONTEND": "noninteractive"},
-                    check=False,
-                )
-        if result.returncode != 0:
-            raise CommandError(f"apt-get could not install {' '.join(packages)}; see {log}")
+        quiet = {"DEBIAN_FRONTEND": "noninteractive"}
+        run(["apt-get", "update", "-q"], log=log, env=quiet)
+        run(["apt-get", "install", "-qy", "--no-install-recommends", *packages], log=log, env=quiet)
     finally:
         if ours:
             policy.unlink()

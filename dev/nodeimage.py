@@ -4,6 +4,7 @@ A root filesystem of Debian packages, kind's own node files from its Go module, 
 cluster in containerd's store, so that nothing is pulled when the cluster starts.
 """
 
+import functools
 import json
 import shutil
 import subprocess
@@ -39,6 +40,7 @@ UNWANTED_UNITS = (
 )
 
 
+@functools.cache  # one `up` means one node image, even if a source file is edited meanwhile
 def key() -> str:
     images = [parts.key(part) for part in parts.PARTS]
     tools = [gotools.key(go_tool(name)) for name in ("kubernetes", "containerd", "crictl", "kind")]
@@ -51,7 +53,7 @@ def tag() -> str:
 
 
 def _copy_kind_files(source: Path, rootfs: Path) -> None:
-    """kind's files keep their place; scripts become executable, the rest not (its Dockerfile's COPY --chmod)."""
+    """Kind's files keep their place; scripts become executable, the rest not (its Dockerfile's COPY --chmod)."""
     for path in cache.files_below(source):
         place = path.relative_to(source)
         target = rootfs / place
@@ -123,7 +125,7 @@ def _store_images(paths: Paths, rootfs: Path) -> None:
     config = state / "config.toml"
     config.write_text(containerd_config(rootfs / "var/lib/containerd", state))
     record, log, socket = state / "pid", paths.log("node-image"), state / "c.sock"
-    ctr = [gotools.binary(paths, "containerd", "ctr"), "-a", socket, "-n", "k8s.io"]
+    ctr: list[str | Path] = [gotools.binary(paths, "containerd", "ctr"), "-a", socket, "-n", "k8s.io"]
     processes.start(record, [gotools.binary(paths, "containerd", "containerd"), "-c", config], log)
     try:
         processes.wait_until("the start of containerd", lambda: shell.succeeds([*ctr, "version"]), 30, log)

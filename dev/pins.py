@@ -48,7 +48,6 @@ OFFICIAL_ADDONS = AddonImages(OFFICIAL_GATEWAY, OFFICIAL_ENVOY, OFFICIAL_PROMETH
 LOCAL_ADDONS = AddonImages(LOCAL_GATEWAY, LOCAL_ENVOY, LOCAL_PROMETHEUS)
 
 
-
 @dataclass(frozen=True, slots=True)
 class GoTool:
     """One module under dev/tools/: what is built from it and how."""

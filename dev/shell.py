@@ -41,9 +41,10 @@ def run(
         sink.flush()
         start = sink.tell()
         data = stdin if isinstance(stdin, bytes) else None
+        source = None if isinstance(stdin, bytes) else (stdin or subprocess.DEVNULL)
         result = subprocess.run(
             words,
-            stdin=None if data is not None else (stdin or subprocess.DEVNULL),
+            stdin=source,
             input=data,
             stdout=sink,
             stderr=subprocess.STDOUT,
@@ -52,9 +53,9 @@ def run(
             check=False,
         )
     if result.returncode != 0:
-        with log.open("rb") as source:
-            source.seek(start)
-            said = tail(source.read().decode(errors="replace"))
+        with log.open("rb") as written:
+            written.seek(start)
+            said = tail(written.read().decode(errors="replace"))
         raise CommandError(f"{words[0]} ended with {result.returncode}; the end of {log}:\n{said}")
 
 

@@ -9,7 +9,7 @@ from dev.paths import Paths
 
 IMAGE_PYTHON = (3, 11)
 # What CPython 3.11 on Debian bookworm (glibc 2.36) can load, newest first.
-PLATFORMS = tuple(f"manylinux_2_{minor}_x86_64" for minor in (35, 31, 28, 27, 24, 17)) + ("manylinux2014_x86_64",)
+PLATFORMS = (*(f"manylinux_2_{minor}_x86_64" for minor in (35, 31, 28, 27, 24, 17)), "manylinux2014_x86_64")
 
 
 def foreign_options() -> list[str]:

@@ -1,4 +1,3 @@
-#!/usr/bin/python3
 """runc for machines whose root lacks CAP_SYS_RESOURCE.
 
 kind starts its nodes with `docker run --privileged`, i.e. with every capability there is, and runc then fails with
@@ -6,16 +5,18 @@ kind starts its nodes with `docker run --privileged`, i.e. with every capability
 it too), from what runc is asked to start, and then becomes runc.
 """
 
+import itertools
 import json
 import os
 import shutil
 import sys
 from pathlib import Path
+from typing import Any
 
 MISSING = "CAP_SYS_RESOURCE"
 
 
-def soften(process: dict) -> None:
+def soften(process: "dict[str, Any]") -> None:
     capabilities = process.get("capabilities") or {}
     for name, values in capabilities.items():
         capabilities[name] = [value for value in values if value != MISSING]
@@ -29,14 +30,14 @@ def rewrite(file: Path, *, whole: bool) -> None:
     file.write_text(json.dumps(document))
 
 
-def value_of(arguments: list, *flags: str) -> "str | None":
-    for flag, value in zip(arguments, arguments[1:]):
+def value_of(arguments: "list[str]", *flags: str) -> "str | None":
+    for flag, value in itertools.pairwise(arguments):
         if flag in flags:
             return value
     return None
 
 
-def main(arguments: list) -> None:
+def main(arguments: "list[str]") -> None:
     bundle = value_of(arguments, "--bundle", "-b")
     process = value_of(arguments, "--process", "-p")
     if bundle and ("create" in arguments or "run" in arguments):
