@@ -59,12 +59,20 @@ _MAPS = frozenset({"runtime.resources.limits", "runtime.resources.requests"})
 
 def snapshot_digest(spec: Mapping[str, Any]) -> str:
     """Return ``sha256:<64 hex>`` of the canonical snapshot of an InferenceVersion's spec, defaults applied or not."""
-    return f"sha256:{hashlib.sha256(canonical_snapshot(spec).encode()).hexdigest()}"
+    return digest_of_filled(spec_with_defaults("InferenceVersion", spec))
+
+
+def digest_of_filled(spec: Mapping[str, Any]) -> str:
+    """Return the digest of a spec that has every default already."""
+    return f"sha256:{hashlib.sha256(_json(spec).encode()).hexdigest()}"
 
 
 def canonical_snapshot(spec: Mapping[str, Any]) -> str:
     """Return what is hashed: JSON with sorted keys and no whitespace, each value in one spelling."""
-    filled = spec_with_defaults("InferenceVersion", spec)
+    return _json(spec_with_defaults("InferenceVersion", spec))
+
+
+def _json(filled: Mapping[str, Any]) -> str:
     return json.dumps(_canonical(filled, ""), sort_keys=True, separators=(",", ":"), ensure_ascii=False)
 
 

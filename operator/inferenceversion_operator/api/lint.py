@@ -67,6 +67,14 @@ def timeout_below_objective(spec: _Spec) -> Iterator[Problem]:
             yield Problem("spec.guardrails.timeout", f"is below slo.{name}: requests are cut off before it is broken")
 
 
+def queue_longer_than_timeout(spec: _Spec) -> Iterator[Problem]:
+    batching = spec["triton"].get("dynamicBatching")
+    if batching and to_ms(batching["maxQueueDelay"]) >= to_ms(spec["guardrails"]["timeout"]):
+        yield Problem(
+            "spec.triton.dynamicBatching.maxQueueDelay", "is not below guardrails.timeout: requests time out waiting"
+        )
+
+
 def source_by_tag(spec: _Spec) -> Iterator[Problem]:
     source = spec["model"]["source"]
     if source.startswith("oci://") and "@sha256:" not in source:
@@ -79,5 +87,6 @@ CHECKS: tuple[Callable[[_Spec], Iterator[Problem]], ...] = (
     no_memory_limit,
     target_without_room,
     timeout_below_objective,
+    queue_longer_than_timeout,
     source_by_tag,
 )

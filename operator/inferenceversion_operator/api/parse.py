@@ -6,7 +6,7 @@ from typing import Any
 
 from inferenceversion_operator.api import quantity
 from inferenceversion_operator.api.defaults import spec_with_defaults
-from inferenceversion_operator.api.digest import snapshot_digest
+from inferenceversion_operator.api.digest import digest_of_filled
 from inferenceversion_operator.api.duration import to_ms
 from inferenceversion_operator.api.labels import FIELD_MANAGER, LABEL_MANAGED_BY
 from inferenceversion_operator.api.types import (
@@ -54,7 +54,7 @@ def parse_version(obj: _Object) -> InferenceVersion:
         slo=_slo(spec["slo"]),
         autoscaling=_autoscaling(spec["autoscaling"]),
         strategy=Strategy(spec["traffic"]["strategy"]),
-        digest=snapshot_digest(spec),
+        digest=digest_of_filled(spec),
         created=meta.get("creationTimestamp") or "",
         deleting=bool(meta.get("deletionTimestamp")),
         status=obj.get("status") or {},
