@@ -90,5 +90,5 @@ class _Pace:
                 f"{what}: {broken.why} ({self._failures} tries, {offset} bytes received)",
                 transient=True,
             ) from broken
-        wait = min(_LONGEST_WAIT, self._retry.first_wait * (1 << self._failures)) * random.uniform(0.5, 1)
+        wait = min(_LONGEST_WAIT, self._retry.first_wait * (1 << self._failures - 1)) * random.uniform(0.5, 1)
         return max(wait, min(broken.retry_after, _LONGEST_WAIT * 2))

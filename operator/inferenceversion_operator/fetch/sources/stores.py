@@ -3,6 +3,7 @@
 The libraries' own search for credentials is not used: the node's role (instance metadata) is not the user's.
 """
 
+import json
 import re
 from collections.abc import Mapping
 from dataclasses import dataclass
@@ -75,8 +76,8 @@ def gcs_bucket(name: str, context: Context) -> Bucket:
         raise invalid("the name of the bucket has characters that none has")
     endpoint = (env.get("STORAGE_EMULATOR_HOST") or _GCS).rstrip("/")
     key = env.get("GOOGLE_SERVICE_ACCOUNT_KEY")
-    config: dict[str, Any] = {"service_account_key": key} if key else {"skip_signature": True}
     try:
+        config: dict[str, Any] = {"service_account_key": _service_account(key)} if key else {"skip_signature": True}
         store = GCSStore(
             name,
             base_url=endpoint,
@@ -84,11 +85,17 @@ def gcs_bucket(name: str, context: Context) -> Bucket:
             retry_config=_RETRY,
             **config,
         )
-    except BaseError:
+    except (BaseError, ValueError, KeyError, TypeError, RecursionError):
         raise FetchError(
             Reason.SOURCE_FORBIDDEN, "GOOGLE_SERVICE_ACCOUNT_KEY is not the key of a service account"
         ) from None
     return Bucket(store, f"{endpoint}/{name}", anonymous=not key)
+
+
+def _service_account(text: str) -> str:
+    """Return the key without what may stand beside it: the library would take another endpoint from there."""
+    key = json.loads(text)
+    return json.dumps({name: str(key[name]) for name in ("client_email", "private_key", "private_key_id")})
 
 
 def _client_options(env: Mapping[str, str], endpoint: str) -> Any:
@@ -109,7 +116,9 @@ def classify_store_error(error: Exception, source: str) -> Exception:
     status = re.search(r"status(?: code)?: ([45]\d\d)", text)
     code = re.search(r"<Code>([A-Za-z]{1,60})</Code>", text)
     said = f"HTTP {status[1]} {code[1] if code else ''}".strip() if status else type(error).__name__
-    if isinstance(error, (PermissionDeniedError, UnauthenticatedError)):
+    if status and status[1] == "404":
+        return FetchError(Reason.SOURCE_NOT_FOUND, f"{source}: {said}")
+    if isinstance(error, (PermissionDeniedError, UnauthenticatedError)) or (status and status[1] in ("401", "403")):
         hint = "check the credentials in the Secret of model.sourceSecretRef"
         return FetchError(Reason.SOURCE_FORBIDDEN, f"{source}: {said}; {hint}")
     if status and status[1].startswith("4") and status[1] not in ("408", "429"):
