@@ -2,6 +2,7 @@
 
 import grp
 import os
+import platform
 import re
 import shutil
 from dataclasses import dataclass
@@ -11,7 +12,7 @@ from dev.paths import Paths
 from dev.shell import CommandError, output, run
 
 GO_MINIMUM = (1, 26)
-DISK_GB = 15
+DISK_GB_COLD, DISK_GB_WARM = 15, 3
 CAP_SYS_ADMIN, CAP_NET_ADMIN, CAP_SYS_RESOURCE = 21, 12, 24
 # Debian packages of the local source: program to look for -> package that has it.
 DEBIAN_PROGRAMS = {
@@ -34,6 +35,8 @@ class Facts:
     docker_answers: bool
     go: tuple[int, int] | None
     free_gb: float
+    built: bool
+    architecture: str
     cgroup_v2: bool
     cgroups_mounted: bool
     capabilities: int
@@ -65,8 +68,9 @@ def missing(facts: Facts, *, local: bool) -> list[str]:
     if facts.go is None or facts.go < GO_MINIMUM:
         seen = "none" if facts.go is None else f"{facts.go[0]}.{facts.go[1]}"
         wants.append(f"Go >= {GO_MINIMUM[0]}.{GO_MINIMUM[1]} (seen: {seen})")
-    if facts.free_gb < DISK_GB:
-        wants.append(f"{DISK_GB} GB of disk for the cache (free: {facts.free_gb:.0f} GB)")
+    disk = DISK_GB_WARM if facts.built else DISK_GB_COLD
+    if facts.free_gb < disk:
+        wants.append(f"{disk} GB of disk for the cache (free: {facts.free_gb:.0f} GB)")
     if local:
         wants += _missing_local(facts)
     elif facts.uid != 0 and not facts.docker_answers and not facts.docker_group:
@@ -80,6 +84,8 @@ def _missing_local(facts: Facts) -> list[str]:
         wants.append("root (or a Docker engine that answers and can pull images)")
     elif not (facts.has_capability(CAP_SYS_ADMIN) and facts.has_capability(CAP_NET_ADMIN)):
         wants.append("the capabilities SYS_ADMIN and NET_ADMIN")
+    if facts.architecture != "x86_64":
+        wants.append(f"x86_64 (this is {facts.architecture}; Envoy and Triton are wheels for x86_64)")
     if not facts.cgroups_mounted:
         wants.append("a cgroup hierarchy at /sys/fs/cgroup")
     if facts.absent_programs and not facts.apt:
@@ -123,6 +129,8 @@ def look(paths: Paths) -> Facts:
         docker_answers=_docker_answers(),
         go=_go_version(),
         free_gb=_free_gb(paths.cache),
+        built=(paths.docker_data / "image").exists(),
+        architecture=platform.machine(),
         cgroup_v2=(cgroup / "cgroup.controllers").exists(),
         cgroups_mounted=(cgroup / "cgroup.controllers").exists() or (cgroup / "memory").exists(),
         capabilities=parse_capabilities(Path("/proc/self/status").read_text()),

@@ -55,6 +55,22 @@ class OperatorProcess:
         self._process = None
         return code
 
+    def rss_mib(self) -> float:
+        """Return the resident memory in MiB."""
+        status = Path(f"/proc/{self._pid}/status").read_text()
+        return int(next(line for line in status.splitlines() if line.startswith("VmRSS")).split()[1]) / 1024
+
+    def cpu_seconds(self) -> float:
+        """Return the processor time used so far."""
+        fields = Path(f"/proc/{self._pid}/stat").read_text().rsplit(")", 1)[1].split()
+        return (int(fields[11]) + int(fields[12])) / os.sysconf("SC_CLK_TCK")
+
+    @property
+    def _pid(self) -> int:
+        if self._process is None:
+            raise AssertionError("the operator does not run")
+        return self._process.pid
+
     def said(self) -> str:
         """Return its log."""
         return self._log.read_text()

@@ -3,6 +3,7 @@
 import json
 import shutil
 import sys
+from collections.abc import Mapping
 from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import Any
@@ -63,14 +64,13 @@ def build(out: Path, variant_name: str) -> Hashes:
     return hashes_of(out)
 
 
-def write_steps(out: Path, calibrator: object, tokenizer: str, overrides: object = None) -> None:
+def write_steps(out: Path, calibrator: object, tokenizer: str, overrides: Mapping[str, object] | None = None) -> None:
     """Write ``preprocessor/`` and ``postprocessor/`` below ``out``."""
     for part, code in zip(PARTS, ("preprocess.py", "postprocess.py"), strict=True):
         (out / part).mkdir(parents=True)
         shutil.copyfile(ROOT / "model" / part / code, out / part / code)
     config = json.loads((ROOT / "model" / "preprocessor" / "config.json").read_text("utf-8"))
-    if isinstance(overrides, dict):
-        config.update(overrides)
+    config.update(overrides or {})
     write_json(out / "preprocessor" / "config.json", config)
     (out / "preprocessor" / "tokenizer.json").write_bytes(tokenizer.encode())
     write_json(out / "postprocessor" / "calibrator.json", calibrator)

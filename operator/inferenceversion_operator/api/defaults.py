@@ -32,8 +32,10 @@ def _fill(value: Any, schema: Mapping[str, Any]) -> None:
                 _fill(value[name], child)
         values = schema.get("additionalProperties")
         if isinstance(values, Mapping):
-            for child_value in value.values():
-                _fill(child_value, values)
+            for name in [name for name, child in value.items() if child is None]:
+                del value[name]
+            for child in value.values():
+                _fill(child, values)
     elif isinstance(value, list):
         for item in value:
             _fill(item, schema.get("items", {}))

@@ -35,7 +35,11 @@ def command(  # noqa: PLR0913, PLR0917 - options of a command line
     endpoint: Endpoint,
     version: Annotated[
         str | None,
-        typer.Argument(help="The version (or name of the InferenceVersion) to go to.", autocompletion=complete_version),
+        typer.Argument(
+            help="The version (or name of the InferenceVersion) to go to.",
+            autocompletion=complete_version,
+            metavar="VERSION",
+        ),
     ] = None,
     to_previous: Annotated[
         bool, typer.Option("--to-previous", help="Go to the version that was stable before this one.")

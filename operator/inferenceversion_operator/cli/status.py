@@ -32,7 +32,7 @@ def command(
         typer.Argument(
             help="One endpoint; all of the namespace where unset.",
             autocompletion=complete_endpoint,
-            metavar="[ENDPOINT]",
+            metavar="ENDPOINT",
         ),
     ] = None,
     watch: Annotated[bool, typer.Option("--watch", "-w", help="Go on showing what changes, until Ctrl-C.")] = False,

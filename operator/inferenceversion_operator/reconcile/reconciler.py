@@ -11,7 +11,7 @@ from inferenceversion_operator.adapters.kube.writer import Writer
 from inferenceversion_operator.core.decide import decide
 from inferenceversion_operator.core.snapshot import Failure, Settings
 from inferenceversion_operator.reconcile.apply import apply
-from inferenceversion_operator.reconcile.observe import observe
+from inferenceversion_operator.reconcile.observe import Reader, observe
 from inferenceversion_operator.reconcile.queue import Queue
 
 log = logging.getLogger(__name__)
@@ -33,13 +33,13 @@ class Reconciler:
         self._settings = settings
         self._failures: dict[Key, Failure] = {}
         self.queue: Queue[Key] = Queue(self.reconcile, _WORKERS)
-        self.finished = 0
+        self._reader = Reader()
 
     async def reconcile(self, key: Key) -> None:
         """Bring one endpoint nearer to what is wanted; ask the queue for another turn where that is needed."""
         started = time.monotonic()
         try:
-            seen = observe(self._cache, key, self._settings(), self._failures.get(key))
+            seen = observe(self._cache, key, self._settings(), self._failures.get(key), self._reader)
             plan = decide(seen, datetime.now(UTC))
             failure = await apply(plan, self._writer)
         except ApiError as error:
@@ -54,7 +54,6 @@ class Reconciler:
         self._remember(key, failure)
         if plan.recheck_at:
             self.queue.add(key, max(0.05, (plan.recheck_at - datetime.now(UTC)).total_seconds()))
-        self.finished += 1
         log.debug("endpoint %s/%s: reconciled in %.0f ms", *key, (time.monotonic() - started) * 1000)
 
     def _remember(self, key: Key, failure: Failure | None) -> None:

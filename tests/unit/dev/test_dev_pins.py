@@ -28,7 +28,9 @@ def go_mod(name):
 @pytest.mark.parametrize("name", MODULES)
 def test_pin_is_what_go_mod_requires(name):
     assert re.search(
-        rf"^\s*(require )?{re.escape(MODULES[name])} {re.escape(pins.go_tool(name).version)}\b", go_mod(name), re.MULTILINE
+        rf"^\s*(require )?{re.escape(MODULES[name])} {re.escape(pins.go_tool(name).version)}\b",
+        go_mod(name),
+        re.MULTILINE,
     )
 
 

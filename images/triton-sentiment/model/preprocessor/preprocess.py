@@ -42,12 +42,15 @@ class Preprocessor:
         self._max_length = int(config["max_length"])
         self._pad_id = int(config["pad_id"])
         self._tokenizer: Any = Tokenizer.from_file(str(folder / "tokenizer.json"))
-        self._tokenizer.normalizer = normalizers.BertNormalizer(
-            clean_text=bool(config["clean_text"]),
-            handle_chinese_chars=bool(config["handle_chinese_chars"]),
-            strip_accents=config["strip_accents"],
-            lowercase=bool(config["lowercase"]),
-        )
+        if config["normalizer"] == "bert":
+            self._tokenizer.normalizer = normalizers.BertNormalizer(
+                clean_text=bool(config["clean_text"]),
+                handle_chinese_chars=bool(config["handle_chinese_chars"]),
+                strip_accents=config["strip_accents"],
+                lowercase=bool(config["lowercase"]),
+            )
+        elif config["normalizer"] != "tokenizer.json":
+            raise ValueError(f"config.json names the normalizer {config['normalizer']!r}: bert or tokenizer.json")
         self._tokenizer.no_truncation()
         self._tokenizer.no_padding()
 

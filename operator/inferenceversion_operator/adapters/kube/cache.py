@@ -22,6 +22,18 @@ def endpoint_key(obj: Object) -> Key | None:
     return (meta["namespace"], str(endpoint)) if endpoint else None
 
 
+def slim(obj: Object) -> Object:
+    """Return the object without what nobody here reads: at thousands of versions that is most of the memory.
+
+    The data of an immutable ConfigMap can't drift, and managedFields are the API server's own book-keeping.
+    """
+    thin = dict(obj)
+    thin["metadata"] = {key: value for key, value in obj["metadata"].items() if key != "managedFields"}
+    if obj["kind"] == "ConfigMap" and obj.get("immutable"):
+        thin.pop("data", None)
+    return thin
+
+
 class Cache:
     """Objects by kind and name, and by endpoint. Not thread-safe: one event loop.
 
@@ -42,10 +54,10 @@ class Cache:
             return
         if known is not None:
             self._forget(ident)
-        self._objects[ident] = obj
+        self._objects[ident] = thin = slim(obj)
         key = endpoint_key(obj)
         if key:
-            self._by_endpoint.setdefault(key, {})[ident] = obj
+            self._by_endpoint.setdefault(key, {})[ident] = thin
             self._on_change(key)
 
     def remove(self, obj: Object) -> None:

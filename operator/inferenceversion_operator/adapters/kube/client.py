@@ -106,6 +106,11 @@ class KubeClient:
             answer: dict[str, Any] = json.loads(await got.read())
             return answer
 
+    async def text(self, path: str) -> str:
+        """Return an answer that isn't JSON, such as the API server's metrics."""
+        async with self._open("GET", path, timeout=aiohttp.ClientTimeout(total=_TIMEOUT_S)) as got:
+            return (await got.read()).decode()
+
     @asynccontextmanager
     async def stream(
         self, path: str, params: Mapping[str, str], silence_s: float

@@ -9,7 +9,7 @@ from datetime import UTC, datetime
 from enum import StrEnum
 from typing import Any
 
-from inferenceversion_operator.adapters.kube.cache import Cache
+from inferenceversion_operator.adapters.kube.cache import Cache, slim
 from inferenceversion_operator.adapters.kube.client import ApiError, KubeClient
 from inferenceversion_operator.adapters.kube.resources import BY_KIND, EVENT
 from inferenceversion_operator.api.labels import ANNOTATION_APPLIED, FIELD_MANAGER
@@ -141,15 +141,16 @@ class Writer:
         if not holds(live["metadata"], wanted["metadata"]):
             return False
         # The server may store a value in another form than ours: what it made of our last write is as wanted.
-        return holds(live, wanted) or self._equal.get(ident) == (fingerprint, _generation(live))
+        return holds(live, slim(wanted)) or self._equal.get(ident) == (fingerprint, _generation(live))
 
 
 def holds(live: Any, wanted: Any) -> bool:
     """Say whether every wanted field is in the live object with the wanted value; lists must match item by item."""
-    if isinstance(wanted, Mapping):
-        return isinstance(live, Mapping) and all(key in live and holds(live[key], wanted[key]) for key in wanted)
-    if isinstance(wanted, list | tuple):
-        same = isinstance(live, list | tuple) and len(live) == len(wanted)
+    # The concrete types that JSON has: asking for Mapping costs three times as much, and this is the hottest loop.
+    if isinstance(wanted, dict):
+        return isinstance(live, dict) and all(key in live and holds(live[key], wanted[key]) for key in wanted)
+    if isinstance(wanted, list):
+        same = isinstance(live, list) and len(live) == len(wanted)
         return same and all(holds(a, b) for a, b in zip(live, wanted, strict=True))
     return bool(live == wanted)
 

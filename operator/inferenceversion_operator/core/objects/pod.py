@@ -4,7 +4,7 @@ import math
 
 from inferenceversion_operator.api.types import InferenceVersion
 from inferenceversion_operator.core.objects.common import Object
-from inferenceversion_operator.core.objects.guard import guard_args, guard_memory_bytes
+from inferenceversion_operator.core.objects.guard import drain_path, guard_args, guard_memory_bytes
 from inferenceversion_operator.core.objects.source import source_mount, source_volume, stage_container
 from inferenceversion_operator.core.snapshot import Settings
 
@@ -108,6 +108,8 @@ def _guard(version: InferenceVersion, settings: Settings) -> Object:
             {"name": "grpc", "containerPort": GRPC, "protocol": "TCP"},
             {"name": "guard-metrics", "containerPort": PROBES, "protocol": "TCP"},
         ],
+        # From here on answers say that the connection closes, while requests are still served.
+        "lifecycle": {"preStop": {"httpGet": {"path": drain_path(version), "port": PROBES}}},
         "startupProbe": ready | {"periodSeconds": 1, "failureThreshold": 60},
         "readinessProbe": ready | {"periodSeconds": 5, "failureThreshold": 2},
         "resources": {
