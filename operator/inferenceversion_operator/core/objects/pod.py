@@ -85,7 +85,6 @@ def _fetch(version: InferenceVersion, settings: Settings) -> Object:
         "volumeMounts": [
             {"name": "config", "mountPath": CONFIG_DIR, "readOnly": True},
             {"name": "data", "mountPath": "/data"},
-            {"name": "tmp", "mountPath": "/tmp"},
             *source_mount(version),
         ],
     }
@@ -120,7 +119,6 @@ def _guard(version: InferenceVersion, settings: Settings) -> Object:
         "terminationMessagePolicy": "FallbackToLogsOnError",
         "volumeMounts": [
             {"name": "config", "mountPath": CONFIG_DIR, "readOnly": True},
-            {"name": "tmp", "mountPath": "/tmp"},
         ],
     }
 
