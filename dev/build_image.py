@@ -76,6 +76,10 @@ def stage(paths: Paths, folder: Path, context: Path) -> None:
     """Fill the context as dev/README.md promises."""
     ignored = shutil.ignore_patterns("__pycache__", ".*_cache")
     shutil.copytree(folder, context, ignore=ignored)
+    prepare = folder / "prepare.py"
+    if prepare.exists():
+        command: list[str | Path] = [sys.executable, prepare, "--out", context / "artifact"]
+        shell.run(command, log=paths.log(f"image-{folder.name}"), env={"PYTHONDONTWRITEBYTECODE": "1"})
     requirements = folder / "requirements.txt"
     if requirements.exists():
         shutil.copytree(wheels.fetch(paths, requirements), context / "wheels", dirs_exist_ok=True)
