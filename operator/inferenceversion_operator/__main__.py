@@ -8,9 +8,6 @@ from inferenceversion_operator import __version__
 from inferenceversion_operator.config import load_config
 from inferenceversion_operator.handlers import register
 
-LIVENESS = "http://0.0.0.0:8080/healthz"
-
-
 def main() -> None:
     """Run until SIGTERM."""
     config = load_config()
@@ -23,7 +20,7 @@ def main() -> None:
         standalone=True,
         clusterwide=not config.namespaces,
         namespaces=config.namespaces,
-        liveness_endpoint=LIVENESS,
+        liveness_endpoint=f"http://0.0.0.0:{config.health_port}/healthz",
     )
 
 

@@ -13,6 +13,7 @@ class Config:
     settings: Settings
     namespaces: tuple[str, ...]  # empty: all
     log_level: str
+    health_port: int
 
 
 def load_config(environ: Mapping[str, str] = os.environ) -> Config:
@@ -28,10 +29,11 @@ def load_config(environ: Mapping[str, str] = os.environ) -> Config:
             image_pull_policy=environ.get("IVO_IMAGE_PULL_POLICY", "IfNotPresent"),
             gateway_parent_refs=_parent_refs(environ.get("IVO_GATEWAY_PARENT_REFS", "")),
             gateway_domain=environ.get("IVO_GATEWAY_DOMAIN", "inference.local"),
-            ready_deadline_s=_seconds(environ, "IVO_READY_DEADLINE_SECONDS", 900.0),
+            ready_deadline_s=_number(environ, "IVO_READY_DEADLINE_SECONDS", 900.0),
         ),
         namespaces=tuple(name.strip() for name in environ.get("IVO_WATCH_NAMESPACES", "").split(",") if name.strip()),
         log_level=environ.get("IVO_LOG_LEVEL", "info").upper(),
+        health_port=int(_number(environ, "IVO_HEALTH_PORT", 8080)),
     )
 
 
@@ -52,9 +54,9 @@ def _parent_refs(text: str) -> tuple[Mapping[str, str], ...]:
         raise SystemExit(f'IVO_GATEWAY_PARENT_REFS is not a JSON list like [{{"name": "gateway"}}]: {error}') from error
 
 
-def _seconds(environ: Mapping[str, str], name: str, default: float) -> float:
+def _number(environ: Mapping[str, str], name: str, default: float) -> float:
     text = environ.get(name, "")
     try:
         return float(text) if text else default
     except ValueError as error:
-        raise SystemExit(f"{name} is not a number of seconds: {text!r}") from error
+        raise SystemExit(f"{name} is not a number: {text!r}") from error

@@ -3,6 +3,7 @@
 import contextlib
 import os
 import signal
+import socket
 import subprocess
 import sys
 import urllib.request
@@ -13,13 +14,13 @@ from tests.support.wait import NotYet, wait_until
 
 ROOT = Path(__file__).parents[2]
 ZEROS = "sha256:" + "0" * 64
-_HEALTH = "http://127.0.0.1:8080/healthz"
 
 
 class OperatorProcess:
     """An operator that watches one cluster; started on demand."""
 
     def __init__(self, kubeconfig: Path, log: Path, **environ: str) -> None:
+        self._port = _free_port()
         self._environ = {
             **os.environ,
             "KUBECONFIG": str(kubeconfig),
@@ -27,6 +28,7 @@ class OperatorProcess:
             "IVO_GUARD_IMAGE": f"registry.example/envoy@{ZEROS}",
             "IVO_FETCH_IMAGE": f"registry.example/operator@{ZEROS}",
             "IVO_LOG_LEVEL": "debug",
+            "IVO_HEALTH_PORT": str(self._port),
             **environ,
         }
         self._log = log
@@ -79,10 +81,16 @@ class OperatorProcess:
         if self._process and self._process.poll() is not None:
             raise AssertionError(f"the operator ended with {self._process.returncode}: {self.said()[-2000:]}")
         try:
-            with urllib.request.urlopen(_HEALTH, timeout=5) as answer:
+            with urllib.request.urlopen(f"http://127.0.0.1:{self._port}/healthz", timeout=5) as answer:
                 return answer.status == 200
         except OSError as error:
             raise NotYet(str(error)) from error
+
+
+def _free_port() -> int:
+    with socket.socket() as one:
+        one.bind(("127.0.0.1", 0))
+        return int(one.getsockname()[1])
 
 
 @contextlib.contextmanager
