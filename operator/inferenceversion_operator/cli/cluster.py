@@ -3,10 +3,13 @@
 import importlib
 import json
 import os
+import re
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
+
+import yaml
 
 from inferenceversion_operator.api.labels import API_VERSION, GROUP
 from inferenceversion_operator.cli.errors import ClusterError, UserError
@@ -16,6 +19,7 @@ FIELD_MANAGER = "kubectl-iv"
 _VERSION = API_VERSION.rpartition("/")[2]
 _ENDPOINTS, _VERSIONS = "inferenceendpoints", "inferenceversions"
 _TIMEOUT_S = (5, 30)  # to connect, to answer
+_CONNECTION = re.compile(r"^<?\w*Connection\w*\(.*?\)[^:]*: ")  # urllib3 begins with the object that failed
 _MERGE_PATCH = "application/merge-patch+json"
 
 
@@ -130,9 +134,10 @@ def connect(target: Target) -> Cluster:
 
     configuration = client.Configuration()
     configuration.retries = False
-    path = str(target.kubeconfig) if target.kubeconfig else os.environ.get("KUBECONFIG") or None
+    default = Path.home() / ".kube" / "config"
+    path = str(target.kubeconfig or os.environ.get("KUBECONFIG") or default)
     try:
-        if _in_a_pod(path):
+        if path == str(default) and not default.exists() and "KUBERNETES_SERVICE_HOST" in os.environ:
             config.load_incluster_config(client_configuration=configuration)
             namespace = _pod_namespace()
         else:
@@ -141,22 +146,17 @@ def connect(target: Target) -> Cluster:
     except config.ConfigException as error:
         hint = "set KUBECONFIG, or use --kubeconfig and --context"
         raise ClusterError(f"no way to the cluster: {error}: {hint}") from error
-    except (OSError, ValueError, TypeError) as error:
-        raise ClusterError(f"kubeconfig {path}: {error}") from error
+    except (OSError, ValueError, TypeError, yaml.YAMLError) as error:
+        raise ClusterError(f"kubeconfig {path}: {' '.join(str(error).split())}") from error
     api = client.CustomObjectsApi(client.ApiClient(configuration))
     return Cluster(api, configuration.host, target.namespace or namespace)
-
-
-def _in_a_pod(path: str | None) -> bool:
-    asked = path or (Path.home() / ".kube" / "config").exists()
-    return not asked and "KUBERNETES_SERVICE_HOST" in os.environ
 
 
 def _pod_namespace() -> str:
     return Path("/var/run/secrets/kubernetes.io/serviceaccount/namespace").read_text("utf-8").strip()
 
 
-def _context_namespace(config: Any, path: str | None, name: str | None) -> str:
+def _context_namespace(config: Any, path: str, name: str | None) -> str:
     contexts, current = config.list_kube_config_contexts(path)
     chosen = next((context for context in contexts if context["name"] == name), current)
     return str((chosen.get("context") or {}).get("namespace") or "default")
@@ -185,4 +185,4 @@ def _message(error: Any) -> str:
 def _cause(error: BaseException) -> str:
     """Return the innermost reason: urllib3 wraps it in the URL and the pool."""
     reason = getattr(error, "reason", None)
-    return _cause(reason) if isinstance(reason, BaseException) else " ".join(str(error).split())
+    return _cause(reason) if isinstance(reason, BaseException) else _CONNECTION.sub("", " ".join(str(error).split()))

@@ -22,5 +22,6 @@ def main() -> None:
     found = io.StringIO()
     with redirect_stdout(found), suppress(SystemExit):
         app(prog_name="kubectl-iv")
-    print(found.getvalue(), end="")
+    for line in filter(None, found.getvalue().splitlines()):
+        print(line)
     print(_NO_FILES)

@@ -100,11 +100,13 @@ def _leaves(value: Any, path: str) -> Iterator[tuple[str, Any]]:
     if isinstance(value, Mapping):
         for key, child in value.items():
             yield from _leaves(child, f"{path}.{key}" if path else key)
-    elif isinstance(value, list) and value and all(isinstance(item, Mapping) and "name" in item for item in value):
-        yield f"{path}[]", [item["name"] for item in value]
-        for item in value:
-            rest = {key: child for key, child in item.items() if key != "name"}
-            yield from _leaves(rest, f"{path}[{item['name']}]")
+    elif isinstance(value, list) and value and all(isinstance(item, Mapping) for item in value):
+        named = all("name" in item for item in value)
+        if named:
+            yield f"{path}[]", [item["name"] for item in value]
+        for index, item in enumerate(value):
+            rest = {key: child for key, child in item.items() if not (named and key == "name")}
+            yield from _leaves(rest, f"{path}[{item['name'] if named else index}]")
     else:
         yield path, value
 

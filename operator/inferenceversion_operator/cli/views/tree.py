@@ -48,7 +48,9 @@ def _head(view: EndpointView) -> Text:
 
 
 def _sentence(view: EndpointView) -> Text:
-    behind = "" if view.up_to_date else " (of an earlier spec; the operator has not seen the last change yet)"
+    behind = ""
+    if not view.up_to_date and view.reason != "NoStatus":
+        behind = " (of an earlier spec; the operator has not seen the last change yet)"
     return Text(f"{view.reason}: {view.message}{behind}", style=_READY_STYLES.get(view.ready, ""))
 
 
