@@ -62,6 +62,13 @@ def test_a_ca_that_is_not_trusted(pod, https):
     assert "certificate" in ended.message
 
 
+def test_a_ca_of_the_secret(pod, https, ca):
+    source = plan(f"{https.url}/files/model.onnx")
+    assert pod.run(source, {"CA_CERTIFICATES": ca.bundle.read_text()}).code == 0
+    bad = pod.run(source, {"CA_CERTIFICATES": "no certificate"})
+    assert (bad.code, bad.reason) == (1, "SourceForbidden")
+
+
 def test_a_certificate_for_another_name(pod, https, env):
     ended = pod.run(plan(f"{https.url}/files/model.onnx".replace("localhost", "127.0.0.1")), env)
     assert (ended.code, ended.reason) == (1, "SourceUnreachable")

@@ -54,6 +54,7 @@ class Client:
     """
 
     authorization: str | None = field(default=None, repr=False)
+    ca_pem: str | None = None  # beside the CAs of the image
     allow_insecure: bool = False
     allow_loopback: bool = False
     read_seconds: float = 30.0
@@ -109,7 +110,7 @@ class Client:
             try:
                 plain = socket.create_connection((address, port), _CONNECT_SECONDS)
                 plain.settimeout(self.read_seconds)
-                return _context().wrap_socket(plain, server_hostname=host) if secure else plain
+                return self._context().wrap_socket(plain, server_hostname=host) if secure else plain
             except ssl.SSLCertVerificationError as error:
                 raise FetchError(
                     Reason.SOURCE_UNREACHABLE,
@@ -118,6 +119,15 @@ class Client:
             except OSError as error:
                 why = type(error).__name__
         raise BrokenError(f"{shown(host)}:{port} can't be connected to ({why})")
+
+    def _context(self) -> ssl.SSLContext:
+        context = ssl.create_default_context()  # OpenSSL takes SSL_CERT_FILE in place of the image's CAs
+        if self.ca_pem:
+            try:
+                context.load_verify_locations(cadata=self.ca_pem)
+            except (ssl.SSLError, ValueError):
+                raise FetchError(Reason.SOURCE_FORBIDDEN, "CA_CERTIFICATES has no certificate in PEM form") from None
+        return context
 
 
 def authorization_of(env: Mapping[str, str]) -> str | None:
@@ -132,10 +142,6 @@ def authorization_of(env: Mapping[str, str]) -> str | None:
     if not value.isascii() or not value.isprintable():
         raise FetchError(Reason.SOURCE_FORBIDDEN, "HTTP_BEARER_TOKEN has characters that no header has")
     return value
-
-
-def _context() -> ssl.SSLContext:
-    return ssl.create_default_context()  # SSL_CERT_FILE adds a CA of one's own
 
 
 def _same(one: SplitResult, other: SplitResult) -> bool:

@@ -5,6 +5,7 @@ from dataclasses import dataclass
 
 from inferenceversion_operator.fetch.errors import invalid, shown
 from inferenceversion_operator.fetch.limits import Budget
+from inferenceversion_operator.fetch.net.http import Client
 from inferenceversion_operator.fetch.net.resume import Retry
 from inferenceversion_operator.fetch.plan import Plan
 
@@ -33,6 +34,16 @@ class Context:
     env: Mapping[str, str]  # of the Secret sourceSecretRef, among the rest
     budget: Budget
     retry: Retry
+
+    def client(self, plan: Plan, authorization: str | None = None, *, insecure: bool = False) -> Client:
+        """Return the HTTP client for a source; the Secret may bring a CA of its own in ``CA_CERTIFICATES``, as PEM."""
+        return Client(
+            authorization,
+            ca_pem=self.env.get("CA_CERTIFICATES"),
+            allow_insecure=insecure or plan.allow_insecure,
+            allow_loopback=plan.allow_loopback,
+            read_seconds=min(30, self.retry.stall_seconds),
+        )
 
 
 Source = Callable[[Plan, Context], Iterator[Blob]]

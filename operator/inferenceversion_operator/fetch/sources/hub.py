@@ -80,12 +80,7 @@ def blobs(plan: Plan, context: Context) -> Iterator[Blob]:
             f"{shown(plan.source)} is not hf://<owner>/<repo>@<commit>[/<path>] with a commit of 40 hex digits"
         )
     token = context.env.get("HF_TOKEN")
-    client = Client(
-        authorization_of({"HTTP_BEARER_TOKEN": token} if token else {}),
-        allow_insecure=plan.allow_insecure,
-        allow_loopback=plan.allow_loopback,
-        read_seconds=min(30, context.retry.stall_seconds),
-    )
+    client = context.client(plan, authorization_of({"HTTP_BEARER_TOKEN": token} if token else {}))
     endpoint = (context.env.get("HF_ENDPOINT") or "https://huggingface.co").rstrip("/")
     hub = _Hub(endpoint, client, context, match["repo"], match["commit"])
     files = hub.files()

@@ -77,8 +77,7 @@ def blobs(plan: Plan, context: Context) -> Iterator[Blob]:
     bucket = make(name, context)
     check_endpoint(bucket.url, allow_loopback=plan.allow_loopback)
     insecure = bucket.url.startswith("http://")  # only where the Secret's endpoint says so
-    client = Client(allow_insecure=insecure, allow_loopback=plan.allow_loopback, read_seconds=30)
-    reader = _Reader(plan, context, bucket, client)
+    reader = _Reader(plan, context, bucket, context.client(plan, insecure=insecure))
     if not key or key.endswith("/"):
         yield from reader.below(key)
         return

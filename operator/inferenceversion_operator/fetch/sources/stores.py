@@ -100,9 +100,10 @@ def _service_account(text: str) -> str:
 
 def _client_options(env: Mapping[str, str], endpoint: str) -> Any:
     options: dict[str, Any] = {"allow_http": endpoint.startswith("http://"), "read_timeout": timedelta(seconds=30)}
-    own_ca = env.get("SSL_CERT_FILE")
-    if own_ca and Path(own_ca).is_file():
-        options["root_certificate"] = Path(own_ca).read_bytes()
+    file = Path(env.get("SSL_CERT_FILE", ""))
+    own_ca = env.get("CA_CERTIFICATES") or (file.read_text() if file.is_file() else None)
+    if own_ca:
+        options["root_certificate"] = own_ca
     return options
 
 
