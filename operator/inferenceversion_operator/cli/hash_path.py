@@ -22,7 +22,9 @@ _NAMES = ("preprocessor", "postprocessor")
 
 
 def command(
-    path: Annotated[Path, typer.Argument(help="What model.source will hold: a folder or a file.", exists=True)],
+    path: Annotated[
+        Path, typer.Argument(help="What model.source will hold: a folder or a file.", exists=True, metavar="PATH")
+    ],
     preprocessor: _Part = None,
     postprocessor: _Part = None,
     output: Output = Format.TABLE,

@@ -47,6 +47,11 @@ def command(
     elif findings or output is not LintFormat.TABLE:
         show(findings, Format(output.value), Text("\n".join(as_line(finding) for finding in findings)))
     errors = sum(finding.severity is Severity.ERROR for finding in findings)
-    say(f"{len(documents)} objects: {errors} errors, {len(findings) - errors} warnings")
+    warnings = len(findings) - errors
+    say(f"{_count(len(documents), 'object')}: {_count(errors, 'error')}, {_count(warnings, 'warning')}")
     if errors or (strict and findings):
         raise typer.Exit(int(ExitCode.NO))
+
+
+def _count(number: int, noun: str) -> str:
+    return f"{number} {noun}{'' if number == 1 else 's'}"

@@ -4,7 +4,7 @@ import json
 import sys
 import time
 from collections.abc import Callable
-from typing import Annotated
+from typing import Annotated, NoReturn
 
 import typer
 from rich.console import Console
@@ -24,6 +24,7 @@ EXAMPLES = (
     "kubectl iv status -A -o json",
 )
 _INTERVAL_S = 1.0
+_Look = Callable[[], list[EndpointView]]
 
 
 def command(
@@ -73,16 +74,19 @@ def _look(cluster: Cluster, endpoint: str | None, *, all_namespaces: bool) -> li
     return views
 
 
-def _watch(look: Callable[[], list[EndpointView]], views: list[EndpointView], output: Format) -> None:
+def _watch(look: _Look, views: list[EndpointView], output: Format) -> None:
     """Show what changes; a cluster that goes away in between is asked again."""
     if output is Format.TABLE and Console().is_terminal:
-        with Live(make_tree(views), auto_refresh=False) as live:
-            while True:
-                live.update(make_tree(_again(look)), refresh=True)
+        with Live(make_tree(views), auto_refresh=False, vertical_overflow="visible") as live:
+            _follow(look, views, lambda changed: live.update(make_tree(changed), refresh=True))
+    _follow(look, views, lambda changed: _print_change(changed, output))
+
+
+def _follow(look: _Look, views: list[EndpointView], tell: Callable[[list[EndpointView]], None]) -> NoReturn:
     before: list[EndpointView] | None = None
     while True:
         if views != before:
-            _print_change(views, output)
+            tell(views)
         before, views = views, _again(look)
 
 
@@ -96,7 +100,7 @@ def _print_change(views: list[EndpointView], output: Format) -> None:
     sys.stdout.flush()
 
 
-def _again(look: Callable[[], list[EndpointView]]) -> list[EndpointView]:
+def _again(look: _Look) -> list[EndpointView]:
     while True:
         time.sleep(_INTERVAL_S)
         try:

@@ -48,7 +48,7 @@ def test_all_problems_at_once_each_with_file_line_object_and_field(iv, bad, gold
     result = iv("lint", "-f", bad, "-o", form)
     assert result.exit_code == 1
     golden(GOLDEN / "lint" / f"problems.{form}.txt", result.stdout)
-    assert result.stderr.startswith("1 objects: ")
+    assert result.stderr.startswith("1 object: 6 errors")
 
 
 def test_lines_are_right(iv, bad):

@@ -6,7 +6,7 @@ from typing import Any
 
 from inferenceversion_operator.api.semver import is_semver
 from inferenceversion_operator.cli.errors import UserError
-from inferenceversion_operator.cli.views.status import EndpointView, VersionView, view_endpoint
+from inferenceversion_operator.cli.views.status import EndpointView, State, VersionView, view_endpoint
 
 Object = Mapping[str, Any]
 
@@ -118,13 +118,8 @@ def _refusals(view: EndpointView, target: VersionView | None, wanted: str, obj: 
         yield f"version {target.version} failed: {target.message}"
     elif target.reason in ("DuplicateVersion", "Unreadable"):
         yield f"version {target.version} can't serve: {target.message}"
-    elif target.ready == "False" and target.ready_replicas == 0 and _is_stalled(obj):
+    elif target.state is State.FAILED and target.ready_replicas == 0:
         yield f"version {target.version} can't become Ready: {target.reason}: {target.message}"
-
-
-def _is_stalled(obj: Object) -> bool:
-    conditions = (obj.get("status") or {}).get("conditions") or ()
-    return any(condition["type"] == "Stalled" and condition["status"] == "True" for condition in conditions)
 
 
 def _notes(view: EndpointView, target: VersionView | None, *, served: bool) -> Iterable[str]:

@@ -2,14 +2,31 @@
 
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
+from enum import StrEnum
 from typing import Any
 
 from inferenceversion_operator.api.semver import is_semver, precedence
 from inferenceversion_operator.core.conditions import find
 
 Object = Mapping[str, Any]
-# What a person has to know first; the condition that is True is the one that tells.
-_TELLING = ("Failed", "Stalled", "Reconciling")
+
+
+class State(StrEnum):
+    """How an object does, as kstatus calls it."""
+
+    CURRENT = "Current"  # as wanted
+    IN_PROGRESS = "InProgress"
+    FAILED = "Failed"  # waits for a person
+    UNKNOWN = "Unknown"
+
+
+# What a person has to know first: of these, the first condition that is True tells.
+_TELLING = {
+    "Failed": State.FAILED,
+    "Stalled": State.FAILED,
+    "Reconciling": State.IN_PROGRESS,
+    "Ready": State.CURRENT,
+}
 
 
 @dataclass(frozen=True, slots=True)
@@ -29,7 +46,7 @@ class VersionView:
     weight: int
     replicas: int
     ready_replicas: int
-    ready: str  # True, False or Unknown, as the condition has it
+    state: State
     reason: str
     message: str
     digest: str | None = None
@@ -51,7 +68,7 @@ class EndpointView:
     namespace: str
     name: str
     phase: str
-    ready: str
+    state: State
     reason: str
     message: str
     paused: bool
@@ -79,13 +96,13 @@ def view_endpoints(endpoints: Iterable[Object], versions: Iterable[Object]) -> l
 def view_endpoint(endpoint: Object, versions: Iterable[Object]) -> EndpointView:
     """Return one endpoint with its versions."""
     metadata, spec, status = endpoint["metadata"], endpoint.get("spec") or {}, endpoint.get("status") or {}
-    told, ready = _told(status), find(status.get("conditions"), "Ready") or {}
+    state, told = _told(status)
     pin = spec.get("version")
     return EndpointView(
         namespace=metadata["namespace"],
         name=metadata["name"],
         phase=status.get("phase", "Unknown"),
-        ready=ready.get("status", "Unknown"),
+        state=state,
         reason=told.get("reason", "NoStatus"),
         message=told.get("message", "the operator has not looked at it yet: is it running?"),
         paused=bool(spec.get("paused")),
@@ -114,7 +131,7 @@ def short_digest(digest: str | None) -> str:
 
 def _version(version: Object, pin: str | None) -> VersionView:
     metadata, spec, status = version["metadata"], version.get("spec") or {}, version.get("status") or {}
-    told, ready = _told(status), find(status.get("conditions"), "Ready") or {}
+    state, told = _told(status)
     return VersionView(
         version=str(spec.get("version", "")),
         name=metadata["name"],
@@ -122,7 +139,7 @@ def _version(version: Object, pin: str | None) -> VersionView:
         weight=int(status.get("weight") or 0),
         replicas=int(status.get("replicas") or 0),
         ready_replicas=int(status.get("readyReplicas") or 0),
-        ready=ready.get("status", "Unknown"),
+        state=state,
         reason=told.get("reason", "NoStatus"),
         message=told.get("message", "the operator has not looked at it yet"),
         digest=status.get("snapshotDigest"),
@@ -131,14 +148,14 @@ def _version(version: Object, pin: str | None) -> VersionView:
     )
 
 
-def _told(status: Object) -> Object:
+def _told(status: Object) -> tuple[State, Object]:
     """Return the condition that says most: what went wrong, else what is under way, else Ready."""
     conditions = status.get("conditions")
-    for kind in _TELLING:
+    for kind, state in _TELLING.items():
         condition = find(conditions, kind)
         if condition and condition["status"] == "True":
-            return condition
-    return find(conditions, "Ready") or {}
+            return state, condition
+    return State.UNKNOWN, find(conditions, "Ready") or {}
 
 
 def _candidate(candidate: Object | None) -> CandidateView | None:

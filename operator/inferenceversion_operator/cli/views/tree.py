@@ -6,10 +6,10 @@ from rich.console import Group
 from rich.text import Text
 from rich.tree import Tree
 
-from inferenceversion_operator.cli.views.status import CandidateView, EndpointView, VersionView, short_digest
+from inferenceversion_operator.cli.views.status import CandidateView, EndpointView, State, VersionView, short_digest
 
 _ROLE_STYLES = {"Stable": "green", "Candidate": "yellow", "Warm": "cyan", "Failed": "bold red"}
-_READY_STYLES = {"True": "green", "False": "red"}
+_STATE_STYLES = {State.CURRENT: "green", State.IN_PROGRESS: "yellow", State.FAILED: "bold red", State.UNKNOWN: "dim"}
 _VERDICT_STYLES = {"Pass": "green", "Fail": "bold red", "Inconclusive": "yellow"}
 
 
@@ -33,9 +33,7 @@ def _endpoint(view: EndpointView) -> Tree:
 
 
 def _head(view: EndpointView) -> Text:
-    text = Text.assemble(
-        (f"{view.namespace}/{view.name}", "bold"), "  ", (view.phase, _READY_STYLES.get(view.ready, ""))
-    )
+    text = Text.assemble((f"{view.namespace}/{view.name}", "bold"), "  ", (view.phase, _STATE_STYLES[view.state]))
     if view.stable:
         text.append(f"  stable {view.stable}")
     if view.pin:
@@ -51,7 +49,7 @@ def _sentence(view: EndpointView) -> Text:
     behind = ""
     if not view.up_to_date and view.reason != "NoStatus":
         behind = " (of an earlier spec; the operator has not seen the last change yet)"
-    return Text(f"{view.reason}: {view.message}{behind}", style=_READY_STYLES.get(view.ready, ""))
+    return Text(f"{view.reason}: {view.message}{behind}", style=_STATE_STYLES[view.state])
 
 
 def _add_candidate(tree: Tree, candidate: CandidateView) -> None:
@@ -66,14 +64,14 @@ def _add_candidate(tree: Tree, candidate: CandidateView) -> None:
 
 
 def _cells(view: VersionView) -> tuple[tuple[str, str], ...]:
-    why = view.reason if view.ready == "True" else f"{view.reason}: {view.message}"
+    why = view.reason if view.state is State.CURRENT else f"{view.reason}: {view.message}"
     return (
         (view.version + (" (pinned)" if view.pinned else ""), "bold"),
         (view.role, _ROLE_STYLES.get(view.role, "")),
         (f"{view.weight} %", ""),
         (f"{view.ready_replicas}/{view.replicas}", ""),
         (short_digest(view.digest), "dim"),
-        (why, _READY_STYLES.get(view.ready, "")),
+        (why, _STATE_STYLES[view.state]),
     )
 
 
