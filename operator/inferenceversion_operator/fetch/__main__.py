@@ -8,7 +8,6 @@ from collections.abc import Sequence
 from pathlib import Path
 
 from inferenceversion_operator.fetch.limits import Limits
-from inferenceversion_operator.fetch.net.trust import trust_own_ca
 from inferenceversion_operator.fetch.run import Options, run
 
 
@@ -38,7 +37,6 @@ def main(arguments: Sequence[str] | None = None) -> int:
     # As process 1 of a container nothing ends us by default.
     signal.signal(signal.SIGTERM, lambda *_: sys.exit(128 + signal.SIGTERM))
     options = parse(arguments)
-    trust_own_ca(os.environ)
     env = dict(os.environ)
     for name in env:
         # obstore reads these by itself, too many of them; what we take is in sources/stores.py.
