@@ -6,8 +6,9 @@ from collections.abc import Iterator
 import pytest
 import urllib3
 
-from tests.support.cluster_manifests import sentiment
+from tests.support.cluster_manifests import artifact, sentiment
 from tests.support.cluster_namespace import Namespace
+from tests.support.cluster_servers import start_file_server, tarball
 from tests.support.load import HEADER_DIGEST, HEADER_VERSION, MODEL, ask, failed, infer_body
 from tests.support.wait import NotYet, wait_until
 
@@ -31,16 +32,18 @@ class Client:
 
 
 @pytest.fixture(scope="module")
-def running(ns: Namespace, image: str) -> Namespace:
-    ns.apply(
-        sentiment("1.0.0", image),
-        sentiment("1.0.0", image, endpoint="slow", variant="slow", guardrails={"timeout": "100ms"}),
-    )
+def running(ns: Namespace, image: str, operator_image: str) -> Namespace:
+    """Return the namespace with two endpoints; ``slow`` is the build that takes 150 ms longer, and may take 100."""
+    ns.apply(sentiment("1.0.0", image))
+    files = start_file_server(ns, operator_image)
+    model = {
+        "source": files.put("slow.tar.gz", tarball(artifact("slow"))),
+        "sourceSecretRef": {"name": files.secret},
+    }
+    ns.apply(sentiment("1.0.0", image, endpoint="slow", variant="slow", model=model, guardrails={"timeout": "100ms"}))
     for endpoint in ("news", "slow"):
         ns.wait_stable("1.0.0", endpoint)
-        wait_until(
-            "waiting until the Gateway answers", lambda e=endpoint: ask(ns.target(e)).status in (200, 504), within=30
-        )
+        wait_until("waiting until the Gateway answers", lambda e=endpoint: ask(ns.target(e)).version, within=30)
     return ns
 
 

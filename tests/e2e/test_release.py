@@ -42,7 +42,7 @@ _switch: dict[str, Load | GrpcLoad] = {}
 
 def switch_under_load(ns: Namespace, image: str) -> None:
     with Load(ns.target(), rate=20) as load, Load(ns.target(), rate=2, keep_alive=False) as fresh:
-        ns.apply(sentiment(NEW, image, variant="tokenizer"))
+        ns.apply(sentiment(NEW, image, guardrails={"timeout": "2s"}))
         ns.wait_stable(NEW)
         wait_until("waiting until 2.4.1 answers alone", lambda: set(versions_of(load.last(40))) == {NEW}, within=30)
     _switch.update(kept=load, fresh=fresh)

@@ -2,6 +2,7 @@
 
 import pytest
 
+from tests.support.cluster_manifests import artifact, sentiment
 from tests.support.cluster_models import ECHO, python_model
 from tests.support.cluster_namespace import Namespace
 from tests.support.cluster_servers import (
@@ -41,12 +42,18 @@ def serves(ns: Namespace, endpoint: str) -> None:
     wait_until(f"waiting until {endpoint} answers", lambda: answers(ns, endpoint), within=30)
 
 
-def test_an_archive_comes_by_https(ns, files, image):
-    source = files.put("archive/model.tar.gz", tarball(FOLDER))
-    secret = {"sourceSecretRef": {"name": files.secret}}
-    ns.apply(python_model("1.0.0", image, source, folder_hash(FOLDER), endpoint="archive", model=secret))
-    serves(ns, "archive")
-    assert ns.condition("iv", "archive-1.0.0", "WeightsVerified")["status"] == "True"
+def test_a_tokenizer_that_changed_alone_comes_by_https(ns, files, image):
+    """The same weights, another preprocessor: another version, and told apart by the preprocessor's hash alone."""
+    source = files.put("tokenizer.tar.gz", tarball(artifact("tokenizer")))
+    model = {"source": source, "sourceSecretRef": {"name": files.secret}}
+    ns.apply(sentiment("1.0.0", image, endpoint="tokenizer", variant="tokenizer", model=model))
+    serves(ns, "tokenizer")
+    told = ns.condition("iv", "tokenizer-1.0.0", "WeightsVerified")
+    assert told["status"] == "True"
+    spec = ns.seen("iv", "tokenizer-1.0.0")["spec"]
+    good = sentiment("1.0.0", image)["spec"]
+    assert spec["model"]["weightHash"] == good["model"]["weightHash"]
+    assert spec["preprocessor"]["configHash"] != good["preprocessor"]["configHash"]
 
 
 def test_a_folder_comes_by_s3(ns, store, image):

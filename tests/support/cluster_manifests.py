@@ -1,6 +1,9 @@
 """Versions to apply: the file of ``examples/``, with what the test changes."""
 
 import json
+import subprocess
+import sys
+import tempfile
 from collections.abc import Mapping
 from copy import deepcopy
 from functools import cache
@@ -11,7 +14,8 @@ import yaml
 
 ROOT = Path(__file__).resolve().parents[2]
 EXAMPLE = ROOT / "examples" / "inferenceversion.yaml"
-HASHES = ROOT / "images" / "triton-sentiment" / "HASHES.json"
+IMAGE_FOLDER = ROOT / "images" / "triton-sentiment"
+HASHES = IMAGE_FOLDER / "HASHES.json"
 Object = dict[str, Any]
 
 
@@ -25,7 +29,7 @@ def sentiment(
         image: of images/triton-sentiment, by digest.
         name: of the object; ``<endpoint>-<version>`` unless given.
         endpoint: what it is a version of.
-        variant: which of the artifacts in the image.
+        variant: whose hashes; the image holds the good one, ``artifact`` gives the files of the others.
         spec: merged into the spec, mappings key by key; None removes a key.
     """
     obj: Object = deepcopy(_example())
@@ -34,7 +38,7 @@ def sentiment(
     small = {
         "endpoint": endpoint,
         "version": version,
-        "model": {"source": source_of(variant), "weightHash": hashes["weightHash"], "opset": hashes["opset"]},
+        "model": {"weightHash": hashes["weightHash"], "opset": hashes["opset"]},
         "preprocessor": {"configHash": hashes["preprocessor"]},
         "postprocessor": {"configHash": hashes["postprocessor"]},
         "runtime": {"image": image, "resources": {"requests": {"cpu": "50m", "memory": "128Mi"}}},
@@ -50,9 +54,13 @@ def sentiment(
     return obj
 
 
-def source_of(variant: str) -> str:
-    """Return where the artifact of a variant lies in the image."""
-    return f"image:///opt/news-sentiment{'' if variant == 'good' else '-' + variant}"
+def artifact(variant: str) -> dict[str, bytes]:
+    """Build a variant of the artifact; return its files."""
+    with tempfile.TemporaryDirectory() as folder:
+        out = Path(folder) / "artifact"
+        prepare = [sys.executable, str(IMAGE_FOLDER / "prepare.py"), "--out", str(out), "--variant", variant]
+        subprocess.run(prepare, check=True, capture_output=True)
+        return {str(path.relative_to(out)): path.read_bytes() for path in out.rglob("*") if path.is_file()}
 
 
 def merged(one: Mapping[str, Any], other: Mapping[str, Any]) -> Object:

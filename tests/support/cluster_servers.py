@@ -94,7 +94,7 @@ def start_file_server(ns: Namespace, image: str) -> FileServer:
     with tempfile.TemporaryDirectory() as folder:
         ca = Ca(Path(folder), (f"models.{ns.name}.svc",))
         server = {"cert.pem": ca.cert.read_text(), "key.pem": ca.key.read_text(), "files.py": _FILES_PY.read_text()}
-        trust = {"CA_CERTIFICATE": ca.bundle.read_text()}
+        trust = {"CA_CERTIFICATES": ca.bundle.read_text()}
     command = ["python3", "-u", "/srv/files.py", "--root=/models", "--host=0.0.0.0", "--port=8443"]
     command += ["--cert=/srv/cert.pem", "--key=/srv/key.pem"]
     volumes = [_volume("srv", {"secret": {"secretName": "models-server"}}), _volume("models", {"emptyDir": {}})]
