@@ -21,21 +21,20 @@ def spec_with_defaults(kind: str, spec: Mapping[str, Any]) -> dict[str, Any]:
 
 
 def _fill(value: Any, schema: Mapping[str, Any]) -> None:
-    if isinstance(value, dict):
-        for name, child in schema.get("properties", {}).items():
-            # An explicit null is no value where the schema does not allow null: it is pruned, then defaulted.
-            if value.get(name) is None and name in value and not child.get("nullable"):
-                del value[name]
-            if name not in value and "default" in child:
-                value[name] = deepcopy(child["default"])
-            if name in value:
-                _fill(value[name], child)
-        values = schema.get("additionalProperties")
-        if isinstance(values, Mapping):
-            for name in [name for name, child in value.items() if child is None]:
-                del value[name]
-            for child in value.values():
-                _fill(child, values)
-    elif isinstance(value, list):
+    if isinstance(value, list):
         for item in value:
             _fill(item, schema.get("items", {}))
+    if not isinstance(value, dict):
+        return
+    # An explicit null is no value: no field of ours is nullable. It is pruned, then defaulted.
+    for name in [name for name, child in value.items() if child is None]:
+        del value[name]
+    for name, child in schema.get("properties", {}).items():
+        if name not in value and "default" in child:
+            value[name] = deepcopy(child["default"])
+        if name in value:
+            _fill(value[name], child)
+    values = schema.get("additionalProperties")
+    if isinstance(values, Mapping):
+        for child in value.values():
+            _fill(child, values)

@@ -85,7 +85,9 @@ def _canonical(value: Any, path: str) -> Any:
         return {key: child for key, child in children.items() if child is not None} or None
     if isinstance(value, list):
         return [_canonical(item, f"{path}[]") for item in value] or None
-    return value
+    return (
+        int(value) if isinstance(value, float) else value
+    )  # the API server stores 500.0 as 500; no field has fractions
 
 
 def _below(path: str, key: str) -> str:

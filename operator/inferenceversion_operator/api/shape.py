@@ -6,6 +6,8 @@ from functools import cache
 from typing import Any, NamedTuple
 
 from jsonschema import Draft202012Validator, ValidationError
+from jsonschema.protocols import Validator
+from jsonschema.validators import extend
 
 from inferenceversion_operator.api.crds import structural_schema
 from inferenceversion_operator.api.problem import Problem, below, path_of
@@ -24,6 +26,12 @@ _BOUNDS = {
 }
 _KEPT = frozenset({"type", "enum", "required", "pattern", *_BOUNDS})
 
+# 32.0 is an integer to JSON Schema. The API server takes it for some fields and not for others: we never do.
+_STRICT: type[Validator] = extend(  # type: ignore[no-untyped-call]
+    Draft202012Validator,
+    type_checker=Draft202012Validator.TYPE_CHECKER.redefine("integer", lambda _, value: type(value) is int),
+)
+
 
 class Shape(NamedTuple):
     problems: list[Problem]
@@ -40,8 +48,8 @@ def check_shape(kind: str, obj: Mapping[str, Any]) -> Shape:
 
 
 @cache
-def _validator(kind: str) -> Draft202012Validator:
-    return Draft202012Validator(_json_schema(structural_schema(kind)))
+def _validator(kind: str) -> Validator:
+    return _STRICT(_json_schema(structural_schema(kind)))
 
 
 def _json_schema(schema: Mapping[str, Any]) -> dict[str, Any]:

@@ -84,3 +84,17 @@ def test_a_change_of_what_may_change_is_taken():
     changed["spec"]["autoscaling"] = {"minReplicas": 3}
     changed["spec"]["traffic"] = {"strategy": "Canary", "canary": {"steps": [{"weight": 10}, {"weight": 50}]}}
     assert validate(changed, old=base()) == []
+
+
+def test_a_whole_number_is_written_without_a_fraction():
+    manifest = base()
+    manifest["spec"]["guardrails"]["maxFeatureCount"] = 500.0
+    (problem,) = validate(manifest)
+    assert problem.message == "must be of type integer, not number"
+
+
+def test_a_null_is_no_value():
+    manifest = base()
+    manifest["spec"]["slo"] = None
+    manifest["spec"]["triton"]["parameters"] = {"a": None}
+    assert validate(manifest) == []

@@ -106,6 +106,7 @@ def test_every_field_with_more_than_one_spelling_is_made_canonical():
     [
         (("guardrails", "timeout"), ["5s", "5000ms", "4s1000ms"]),
         (("guardrails", "maxRequestSize"), ["2Mi", "2048Ki", 2097152, "2097152"]),
+        (("guardrails", "maxFeatureCount"), [500, 500.0]),
         (("slo", "p99"), ["60s", "1m"]),
         (("slo", "errorRate"), ["0.1%", "0.10%", "0.1000%"]),
         (("runtime", "resources", "limits", "cpu"), ["0.5", "500m", ".50"]),
