@@ -3,8 +3,8 @@
 
 ``cardiffnlp/twitter-roberta-base-sentiment-latest`` through ``torch.onnx`` at opset 15, in the
 layout of ``build_model.py``, so that the same Triton entry serves it. Needs network and, besides
-``build-requirements.txt``, the packages ``torch`` and ``transformers``, which this folder does not pin.
- The weights are CC-BY-4.0: name their authors where you pass them on.
+``build-requirements.txt``, the packages ``torch`` and ``transformers``, which this folder does not pin. The
+weights are under CC-BY-4.0 by their own page: name the authors where you pass them on.
 """
 
 import argparse

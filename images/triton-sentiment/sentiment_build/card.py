@@ -6,6 +6,7 @@ from typing import Any
 
 BEGIN = "<!-- numbers: written by train_head.py -->"
 END = "<!-- end of numbers -->"
+_SPLITS = ("train", "calibrate", "test")
 
 
 def render_numbers(head: Mapping[str, Any]) -> str:
@@ -13,7 +14,7 @@ def render_numbers(head: Mapping[str, Any]) -> str:
     held, training = head["held_out"], head["training"]
     recall = ", ".join(f"{label} {share:.3f}" for label, share in zip(head["labels"], held["recall"], strict=True))
     sentences, articles = training["sentences"], training["articles"]
-    split = "; ".join(f"{n}: {sentences[n]} sentences of {articles[n]} articles" for n in sentences)
+    split = "; ".join(f"{n}: {sentences[n]} sentences of {articles[n]} articles" for n in _SPLITS)
     rows = {
         "held-out accuracy": f"{held['accuracy']:.3f}",
         "always the most frequent class": f"{held['majority']:.3f}",
