@@ -23,17 +23,24 @@ _AUDIT = {
     "apiVersion": "audit.k8s.io/v1",
     "kind": "Policy",
     "omitStages": ["RequestReceived"],
-    "rules": [{"level": "Metadata", "verbs": ["create", "update", "patch", "delete", "deletecollection"]}],
+    "rules": [
+        {"level": "Metadata", "verbs": ["create", "update", "patch", "delete", "deletecollection"]},
+        {"level": "Metadata", "userGroups": ["system:serviceaccounts"]},
+    ],
 }
 
 
+WRITES = ("create", "update", "patch", "delete", "deletecollection")
+
+
 @dataclass(frozen=True, slots=True)
-class Write:
+class Request:
     """One line of the audit log."""
 
     verb: str
     resource: str
     subresource: str
+    group: str
     namespace: str
     name: str
     code: int
@@ -52,25 +59,27 @@ class ControlPlane:
     url: str
     token: str
 
-    def writes(self, user_agent: str = "inferenceversion-operator") -> list[Write]:
-        """Return every write that a client of this name sent, from the audit log."""
-        found = []
-        for line in (self.folder / "audit.log").read_text().splitlines():
-            entry = json.loads(line)
-            if not entry.get("userAgent", "").startswith(user_agent):
-                continue
-            ref = entry["objectRef"]
-            found.append(
-                Write(
-                    entry["verb"],
-                    ref["resource"],
-                    ref.get("subresource", ""),
-                    ref.get("namespace", ""),
-                    ref.get("name", ""),
-                    entry["responseStatus"]["code"],
-                )
+    def requests(self, user_agent: str = "") -> list[Request]:
+        """Return the requests for objects from clients whose user agent begins like this, from the audit log."""
+        lines = (self.folder / "audit.log").read_text().splitlines()
+        entries = [json.loads(line) for line in lines]
+        return [
+            Request(
+                entry["verb"],
+                ref["resource"],
+                ref.get("subresource", ""),
+                ref.get("apiGroup", ""),
+                ref.get("namespace", ""),
+                ref.get("name", ""),
+                entry["responseStatus"]["code"],
             )
-        return found
+            for entry in entries
+            if (ref := entry.get("objectRef")) and entry.get("userAgent", "").startswith(user_agent)
+        ]
+
+    def writes(self) -> list[Request]:
+        """Return every write of the operator."""
+        return [r for r in self.requests("inferenceversion-operator") if r.verb in WRITES]
 
     def ready(self) -> bool:
         """Say whether /readyz says ok; what it says instead is raised as ``NotYet``."""
@@ -146,15 +155,21 @@ def _write_files(plane: ControlPlane) -> None:
     (folder / "tokens.csv").write_text(f"{plane.token},admin,admin,system:masters\n")
     (folder / "audit-policy.yaml").write_text(yaml.safe_dump(_AUDIT))
     (folder / "audit.log").touch()
+    kubeconfig_of(plane.kubeconfig, plane.url, plane.token)
+
+
+def kubeconfig_of(path: Path, url: str, token: str) -> Path:
+    """Write a kubeconfig for one bearer token and return its path."""
     config = {
         "apiVersion": "v1",
         "kind": "Config",
-        "clusters": [{"name": "test", "cluster": {"server": plane.url, "insecure-skip-tls-verify": True}}],
-        "users": [{"name": "admin", "user": {"token": plane.token}}],
-        "contexts": [{"name": "test", "context": {"cluster": "test", "user": "admin"}}],
+        "clusters": [{"name": "test", "cluster": {"server": url, "insecure-skip-tls-verify": True}}],
+        "users": [{"name": "user", "user": {"token": token}}],
+        "contexts": [{"name": "test", "context": {"cluster": "test", "user": "user"}}],
         "current-context": "test",
     }
-    plane.kubeconfig.write_text(yaml.safe_dump(config))
+    path.write_text(yaml.safe_dump(config))
+    return path
 
 
 @contextlib.contextmanager

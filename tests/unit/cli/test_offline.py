@@ -8,7 +8,7 @@ import pytest
 import yaml
 
 from inferenceversion_operator.api.digest import snapshot_digest
-from inferenceversion_operator.fetch import hash as operators
+from inferenceversion_operator.api import content_hash as operators
 from tests.unit.cli.conftest import MANIFEST, ROOT
 
 HASH = "sha256:" + "1" * 64

@@ -4,7 +4,7 @@ import json
 
 import pytest
 
-from inferenceversion_operator.fetch.hash import hash_file, hash_tree
+from inferenceversion_operator.api.content_hash import hash_file, hash_tree
 
 onnx = pytest.importorskip("onnx")
 GRAPH_IN = [

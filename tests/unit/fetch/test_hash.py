@@ -4,7 +4,7 @@ import subprocess
 
 import pytest
 
-from inferenceversion_operator.fetch.hash import IrregularFileError, hash_file, hash_tree
+from inferenceversion_operator.api.content_hash import IrregularFileError, hash_file, hash_tree
 from tests.unit.fetch.support import shell_hash, write_files
 
 FOLDERS = {
@@ -62,7 +62,7 @@ def test_what_is_no_regular_file_has_no_hash(tmp_path, kind):
 
 
 def test_it_is_light_to_import():
-    code = "import sys, inferenceversion_operator.fetch.hash; print('obstore' in sys.modules, 'http' in sys.modules)"
+    code = "import sys, inferenceversion_operator.api.content_hash; print('obstore' in sys.modules, 'http' in sys.modules)"
     from tests.unit.fetch.support import OPERATOR
 
     done = subprocess.run(

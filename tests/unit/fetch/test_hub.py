@@ -32,7 +32,7 @@ def test_a_folder(pod, https, env):
 
 
 def test_a_file(pod, https, env):
-    from inferenceversion_operator.fetch.hash import hash_file
+    from inferenceversion_operator.api.content_hash import hash_file
 
     ended = pod.run(plan("/onnx/model.onnx", hash_file(https.root / "owner/repo/onnx/model.onnx")), env)
     assert ended.code == 0, ended

@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 
-from inferenceversion_operator.fetch.hash import hash_file
+from inferenceversion_operator.api.content_hash import hash_file
 from tests.support.servers.process import wait_until
 from tests.unit.fetch.support import shell_hash, write_files
 
