@@ -1,40 +1,36 @@
 """The schema's defaults, applied as the API server applies them, so that offline and stored objects are alike."""
 
 from collections.abc import Mapping
-from copy import deepcopy
 from typing import Any
 
 from inferenceversion_operator.api.crds import structural_schema
 
+_NO_SCHEMA: Mapping[str, Any] = {}
+
 
 def with_defaults(kind: str, obj: Mapping[str, Any]) -> dict[str, Any]:
     """Return a copy of the object in which every unset field with a default has it."""
-    copy: dict[str, Any] = deepcopy(dict(obj))
-    _fill(copy, structural_schema(kind))
-    return copy
+    filled: dict[str, Any] = _filled(dict(obj), structural_schema(kind))
+    return filled
 
 
 def spec_with_defaults(kind: str, spec: Mapping[str, Any]) -> dict[str, Any]:
     """Return a copy of the spec alone with its defaults."""
-    filled: dict[str, Any] = with_defaults(kind, {"spec": spec})["spec"]
+    filled: dict[str, Any] = _filled(dict(spec), structural_schema(kind)["properties"]["spec"])
     return filled
 
 
-def _fill(value: Any, schema: Mapping[str, Any]) -> None:
+def _filled(value: Any, schema: Mapping[str, Any]) -> Any:
     if isinstance(value, list):
-        for item in value:
-            _fill(item, schema.get("items", {}))
+        items = schema.get("items", _NO_SCHEMA)
+        return [_filled(item, items) for item in value]
     if not isinstance(value, dict):
-        return
+        return value
+    known = schema.get("properties", _NO_SCHEMA)
+    others = schema.get("additionalProperties", _NO_SCHEMA)
     # An explicit null is no value: no field of ours is nullable. It is pruned, then defaulted.
-    for name in [name for name, child in value.items() if child is None]:
-        del value[name]
-    for name, child in schema.get("properties", {}).items():
-        if name not in value and "default" in child:
-            value[name] = deepcopy(child["default"])
-        if name in value:
-            _fill(value[name], child)
-    values = schema.get("additionalProperties")
-    if isinstance(values, Mapping):
-        for child in value.values():
-            _fill(child, values)
+    filled = {name: _filled(child, known.get(name, others)) for name, child in value.items() if child is not None}
+    for name, child in known.items():
+        if "default" in child and name not in filled:
+            filled[name] = _filled(child["default"], child)
+    return filled

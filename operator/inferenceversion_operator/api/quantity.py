@@ -2,6 +2,7 @@
 
 import re
 from decimal import ROUND_UP, Context, Decimal
+from functools import lru_cache
 from typing import NamedTuple
 
 _QUANTITY = re.compile(r"([+-]?)([0-9]+(?:\.[0-9]*)?|\.[0-9]+)([numkMGTPE]|[KMGTPE]i|[eE][+-]?[0-9]+)?")
@@ -62,6 +63,7 @@ def plain(text: str | int) -> str:
     return written.rstrip("0").rstrip(".") if "." in written else written
 
 
+@lru_cache(maxsize=256)  # the same few sizes are everywhere
 def _parts(text: str | int) -> _Parts:
     match = _QUANTITY.fullmatch(str(text))
     if match is None:
