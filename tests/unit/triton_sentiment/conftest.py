@@ -7,7 +7,7 @@ HERE = Path(__file__).parent
 IMAGE = HERE.parents[2] / "images" / "triton-sentiment"
 PARTS = (IMAGE, IMAGE / "model", IMAGE / "model" / "preprocessor", IMAGE / "model" / "postprocessor")
 
-sys.path[:0] = [str(HERE), *(str(part) for part in PARTS)]
+sys.path += [str(HERE), *(str(part) for part in PARTS)]
 
 import pytest  # noqa: E402
 import real_triton  # noqa: E402

@@ -1,6 +1,7 @@
 """The artifact on a real Triton: answers over HTTP and gRPC, and what Triton says when it refuses to load."""
 
 import json
+import time
 
 import numpy as np
 import pytest
@@ -142,3 +143,13 @@ def _status(server) -> str:
     except InferenceServerException as error:
         return error.status()
     return "ok"
+
+
+def test_slow_build_answers_right_and_late(triton, tmp_path):
+    made = real_triton.Repository(real_triton.prepare.artifact("slow"), instances=1).write(tmp_path / "models")
+    with real_triton.serve(triton, made, tmp_path / "log") as server:
+        server.wait_ready()
+        started = time.monotonic()
+        answer = ask_http(server, [GOOD.encode()])
+        assert time.monotonic() - started >= 0.15
+    assert answer.as_numpy("LABEL").tolist() == [[b"positive"]]
