@@ -32,6 +32,10 @@ class Target:
     kubeconfig: Path | None = None
 
 
+class NotFoundError(UserError):
+    """There is no such object."""
+
+
 class Cluster:
     """A cluster, and the namespace that a command is about."""
 
@@ -103,11 +107,17 @@ class Cluster:
         return list(answer["items"])
 
     def _get(self, plural: str, kind: str, name: str) -> Object:
-        for obj in self._list(plural, self.namespace):
-            if obj["metadata"]["name"] == name:
-                return obj
-        known = ", ".join(obj["metadata"]["name"] for obj in self._list(plural, self.namespace)) or "none"
-        raise UserError(f"no {kind} {name} in namespace {self.namespace} (there are: {known})")
+        try:
+            found: Object = self._ask(
+                lambda: self._api.get_namespaced_custom_object(
+                    GROUP, _VERSION, self.namespace, plural, name, _request_timeout=_TIMEOUT_S
+                )
+            )
+        except NotFoundError:
+            known = ", ".join(obj["metadata"]["name"] for obj in self._list(plural, self.namespace)) or "none"
+            message = f"no {kind} {name} in namespace {self.namespace} (there are: {known})"
+            raise UserError(message) from None
+        return found
 
     def _ask(self, question: Callable[[], Any]) -> Any:
         from kubernetes.client.exceptions import ApiException  # noqa: PLC0415 - as in connect
@@ -165,11 +175,11 @@ def _context_namespace(config: Any, path: str, name: str | None) -> str:
 def _refusal(error: Any, server: str) -> UserError:
     """Turn what the API server answered into what the user can do."""
     said = _message(error)
-    if error.status == 404 and "could not find the requested resource" in said.lower() + (error.reason or "").lower():
-        return ClusterError(f"cluster {server} does not serve {API_VERSION}: install the CRDs (crds/) first")
     if error.status == 404 and "page not found" in said:
         return ClusterError(f"cluster {server} does not serve {API_VERSION}: install the CRDs (crds/) first")
-    if error.status in (400, 404, 409, 422):
+    if error.status == 404:
+        return NotFoundError(said)
+    if error.status in (400, 409, 422):
         return UserError(f"the API server refuses: {said}")
     return ClusterError(f"cluster {server}: {error.status} {error.reason}: {said}")
 

@@ -7,7 +7,7 @@ import typer
 from rich.text import Text
 
 from inferenceversion_operator.cli.errors import UserError
-from inferenceversion_operator.cli.hashes import hash_of_part, hash_of_weights, read_files
+from inferenceversion_operator.cli.hashes import WEIGHTS, artifact_hashes
 from inferenceversion_operator.cli.options import Output
 from inferenceversion_operator.cli.output import Format, say, show, to_yaml
 
@@ -30,18 +30,16 @@ def command(
     output: Output = Format.TABLE,
 ) -> None:
     """Print the hashes of a model's files as a manifest wants them (docs/architecture.md says how they are made)."""
-    files = read_files(path)
     asked = dict(zip(_NAMES, (preprocessor, postprocessor), strict=True))
     parts = {name: part.strip("/") for name, part in asked.items() if part}
-    hashes = {name: hash_of_part(files, part) for name, part in parts.items()}
-    for name, found in hashes.items():
-        if found is None:
-            raise UserError(f"--{name}: there is no {parts[name]} in {path}")
-    weights = hash_of_weights(files, tuple(parts.values()), single=path.is_file())
-    view: dict[str, Any] = {"model": {"weightHash": weights}}
+    hashes = artifact_hashes(path, parts)
+    view: dict[str, Any] = {"model": {"weightHash": hashes[WEIGHTS]}}
     for name, part in parts.items():
-        view[name] = {**({} if part == name else {"path": part}), "configHash": hashes[name]}
+        found = hashes[f"{name}.configHash"]
+        if found is None:
+            raise UserError(f"--{name}: there is no {part} in {path}")
+        view[name] = {**({} if part == name else {"path": part}), "configHash": found}
     show(view, output, Text(to_yaml(view).rstrip("\n")))
     for name in _NAMES:
-        if name not in parts and any(file.startswith(f"{name}/") for file in files):
+        if name not in parts and (path / name).is_dir():
             say(f"note: {name}/ counts to weightHash: if the manifest gives it a configHash, add --{name} {name}")

@@ -1,6 +1,6 @@
 """``kubectl iv verify``: do the files fit the manifest, before anything is uploaded?"""
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator
 from pathlib import Path
 from typing import Annotated
 
@@ -12,11 +12,11 @@ from inferenceversion_operator.api.types import InferenceVersion
 from inferenceversion_operator.cli.documents import Document, read_versions
 from inferenceversion_operator.cli.errors import ExitCode, UserError
 from inferenceversion_operator.cli.graph import read_graph
-from inferenceversion_operator.cli.hashes import read_files
+from inferenceversion_operator.cli.hashes import artifact_hashes
 from inferenceversion_operator.cli.options import Files, Output, filenames
 from inferenceversion_operator.cli.output import Format, columns, show
 from inferenceversion_operator.cli.valid import require_valid
-from inferenceversion_operator.cli.views.checks import Check, Result, check_graph, check_hashes
+from inferenceversion_operator.cli.views.checks import Check, Result, check_graph, check_hashes, hashed_parts
 
 EXAMPLES = (
     "kubectl iv verify -f version.yaml --artifact build/news-sentiment",
@@ -56,23 +56,23 @@ def _choose(documents: list[Document], name: str | None) -> Document:
 
 
 def _checks(version: InferenceVersion, artifact: Path) -> Iterator[Check]:
-    files = read_files(artifact)
-    yield from check_hashes(version, files, single=artifact.is_file())
+    yield from check_hashes(version, artifact_hashes(artifact, hashed_parts(version)))
     if version.model.format != "onnx":
         yield Check("graph", Result.SKIPPED, f"only format onnx is looked into, not {version.model.format}")
         return
-    graphs = _graphs(version, artifact, files)
+    graphs = _graphs(version, artifact)
     if not graphs:
         yield Check("onnx", Result.FAILED, f"no .onnx file in {artifact}")
-    for file in graphs:
-        path = artifact if artifact.is_file() else artifact / file
-        yield from check_graph(version, read_graph(path, file))
+    for path in graphs:
+        name = path.name if path == artifact else path.relative_to(artifact).as_posix()
+        yield from check_graph(version, read_graph(path, name))
 
 
-def _graphs(version: InferenceVersion, artifact: Path, files: Mapping[str, str]) -> list[str]:
+def _graphs(version: InferenceVersion, artifact: Path) -> list[Path]:
     """Return the graphs of the model itself: model.onnx where there is one, else all that are not of a part."""
     if artifact.is_file():
-        return list(files)
-    parts = [part.path for part in (version.preprocessor, version.postprocessor) if part]
-    graphs = [f for f in files if f.endswith(".onnx") and not any(f.startswith(f"{part}/") for part in parts)]
-    return ["model.onnx"] if "model.onnx" in graphs else sorted(graphs)
+        return [artifact]
+    if (artifact / "model.onnx").is_file():
+        return [artifact / "model.onnx"]
+    parts = [artifact / part.path for part in (version.preprocessor, version.postprocessor) if part]
+    return sorted(path for path in artifact.rglob("*.onnx") if not any(path.is_relative_to(part) for part in parts))

@@ -79,6 +79,8 @@ class FakeApi:
         named = [o for o in found if o["metadata"]["name"] == parts[1]]
         if not named:
             return 404, {"kind": "Status", "message": f"{parts[0]} {parts[1]} not found"}
+        if method == "GET":
+            return 200, named[0]
         self.patches.append((headers["Content-Type"], path, json.loads(body)))
         changed = merged(named[0], json.loads(body))
         changed["metadata"]["generation"] += 1

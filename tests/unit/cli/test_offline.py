@@ -7,8 +7,8 @@ import tarfile
 import pytest
 import yaml
 
-from inferenceversion_operator.api.digest import snapshot_digest
 from inferenceversion_operator.api import content_hash as operators
+from inferenceversion_operator.api.digest import snapshot_digest
 from tests.unit.cli.conftest import MANIFEST, ROOT
 
 HASH = "sha256:" + "1" * 64

@@ -5,7 +5,6 @@ from dataclasses import dataclass
 from enum import StrEnum
 
 from inferenceversion_operator.api.types import InferenceVersion, Pipeline, Tensor
-from inferenceversion_operator.cli.hashes import hash_of_part, hash_of_weights
 
 
 class Result(StrEnum):
@@ -32,18 +31,21 @@ class Graph:
     problem: str | None = None  # what the checker has against it
 
 
-def check_hashes(version: InferenceVersion, files: Mapping[str, str], *, single: bool) -> Iterator[Check]:
-    """Compare the hashes of the files with those of the manifest."""
+def hashed_parts(version: InferenceVersion) -> dict[str, str]:
+    """Return path by name of the parts that have a hash of their own."""
     both = (("preprocessor", version.preprocessor), ("postprocessor", version.postprocessor))
-    parts = {name: part for name, part in both if part and part.config_hash}
-    weights = hash_of_weights(files, tuple(part.path for part in parts.values()), single=single)
-    yield _same("model.weightHash", version.model.weight_hash, weights)
-    for name, part in parts.items():
-        found = hash_of_part(files, part.path)
-        if found is None:
-            yield Check(f"{name}.configHash", Result.FAILED, f"there is no {part.path} among the files")
+    return {name: part.path for name, part in both if part and part.config_hash}
+
+
+def check_hashes(version: InferenceVersion, found: Mapping[str, str | None]) -> Iterator[Check]:
+    """Compare the hashes of the manifest with those of the files, by field; None: the part is not there."""
+    parts = {"preprocessor": version.preprocessor, "postprocessor": version.postprocessor}
+    for field, got in found.items():
+        part = parts.get(field.partition(".")[0])
+        if got is None:
+            yield Check(field, Result.FAILED, f"there is no {part.path if part else field} among the files")
         else:
-            yield _same(f"{name}.configHash", str(part.config_hash), found)
+            yield _same(field, str(part.config_hash if part else version.model.weight_hash), got)
 
 
 def check_graph(version: InferenceVersion, graph: Graph) -> Iterator[Check]:
