@@ -14,6 +14,7 @@ from inferenceversion_operator.cli.views.status import EndpointView, view_endpoi
 
 Object = Mapping[str, Any]
 _POLL_S = 0.1
+_PATIENCE_S = 2.0  # after that the user is told what is waited for
 
 
 def refuse_if_in_git(endpoint: Object, spec: Mapping[str, Any], *, force: bool) -> None:
@@ -55,7 +56,7 @@ def wait_until(
     Raises:
         UserError: it will never get there.
     """
-    began = time.monotonic()
+    began, told = time.monotonic(), ""
     while True:
         view = _look(cluster, name)
         took = time.monotonic() - began
@@ -66,6 +67,9 @@ def wait_until(
                 raise UserError(why)
         if took >= timeout:
             return None
+        if view and took > _PATIENCE_S and view.message != told:
+            told = view.message
+            say(f"{took:.0f} s: {view.reason}: {told}")
         time.sleep(min(_POLL_S, max(0.0, timeout - took)))
 
 

@@ -13,7 +13,7 @@ from inferenceversion_operator.cli.errors import ExitCode, UserError
 from inferenceversion_operator.cli.options import Context, Kubeconfig, Namespace, Output
 from inferenceversion_operator.cli.output import Format, show
 from inferenceversion_operator.cli.valid import require_valid
-from inferenceversion_operator.cli.views.differences import Differences, compare
+from inferenceversion_operator.cli.views.differences import Change, Differences, compare
 
 EXAMPLES = (
     "kubectl iv diff news-sentiment-2.4.0 news-sentiment-2.4.1",
@@ -38,7 +38,7 @@ def command(
     target = Target(namespace, context, kubeconfig)
     cluster = None if all(_is_file(side) for side in (a, b)) else connect(target)
     differences = compare(_read(a, cluster), _read(b, cluster))
-    show(differences, output, Text("\n".join(_lines(differences))))
+    show(differences, output, Text("\n").join(_lines(differences)))
     if not differences.same_digest:
         raise typer.Exit(int(ExitCode.NO))
 
@@ -63,27 +63,21 @@ def _read(side: str, cluster: Cluster | None) -> Any:
     return documents[0].obj
 
 
-def _lines(differences: Differences) -> Iterator[str]:
+def _lines(differences: Differences) -> Iterator[Text]:
     a, b = differences.a, differences.b
     if differences.same_digest:
-        yield f"same digest: {a.digest}"
+        yield Text(f"same digest: {a.digest}")
     else:
-        yield f"digest: {a.digest} -> {b.digest}"
+        yield Text.assemble("digest: ", (a.digest, "red"), " -> ", (b.digest, "green"))
     for group in differences.parts:
-        yield f"{group.part}:"
-        rows = [
-            (
-                f"  {change.field}",
-                f"{_value(change.a)} -> {_value(change.b)}{'' if change.counts else '   (not in the digest)'}",
-            )
-            for change in group.changes
-        ]
-        yield from _aligned(rows)
+        yield Text(f"{group.part}:", "bold")
+        width = max(len(change.field) for change in group.changes)
+        yield from (_line(change, width) for change in group.changes)
 
 
-def _aligned(rows: list[tuple[str, str]]) -> Iterator[str]:
-    width = max(len(field) for field, _ in rows)
-    return (f"{field:<{width}}  {value}" for field, value in rows)
+def _line(change: Change, width: int) -> Text:
+    told = (_value(change.a), "red"), " -> ", (_value(change.b), "green")
+    return Text.assemble(f"  {change.field:<{width}}  ", *told, "" if change.counts else "   (not in the digest)")
 
 
 def _value(value: Any) -> str:

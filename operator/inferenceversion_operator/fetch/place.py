@@ -4,8 +4,8 @@ import shutil
 from collections.abc import Mapping
 from pathlib import Path
 
-from inferenceversion_operator.fetch.errors import FetchError, Reason, invalid, without_secrets
 from inferenceversion_operator.api.content_hash import covers
+from inferenceversion_operator.fetch.errors import FetchError, Reason, invalid, without_secrets
 from inferenceversion_operator.fetch.plan import Move, Plan
 from inferenceversion_operator.fetch.progress import Progress
 

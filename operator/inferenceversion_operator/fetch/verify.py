@@ -2,8 +2,8 @@
 
 from collections.abc import Mapping
 
-from inferenceversion_operator.fetch.errors import FetchError, Reason, invalid, without_secrets
 from inferenceversion_operator.api.content_hash import PREFIX, hash_manifest, subtree, without
+from inferenceversion_operator.fetch.errors import FetchError, Reason, invalid, without_secrets
 from inferenceversion_operator.fetch.plan import Part, Plan
 
 _PART_REASONS = {

@@ -7,7 +7,7 @@ from copy import deepcopy
 import pytest
 import yaml
 
-from inferenceversion_operator.cli import kubectl_complete
+from inferenceversion_operator.cli import change, kubectl_complete
 from inferenceversion_operator.cli import status as status_command
 from inferenceversion_operator.cli import versions as versions_command
 from tests.unit.cli.conftest import GOLDEN
@@ -169,6 +169,13 @@ def test_rollback_that_takes_too_long(iv, cluster):
     assert result.exit_code == 1
     assert json.loads(result.stdout)["serving"] is False
     assert "2.4.0 does not serve after 0.3 s; the pin is set" in result.stderr
+
+
+def test_who_waits_is_told_for_what(iv, cluster, monkeypatch):
+    monkeypatch.setattr(change, "_PATIENCE_S", 0)
+    cluster.after_patch = reconciled(stable="2.4.1", phase="Progressing")
+    result = iv("rollback", "news-sentiment", "2.4.0", "--timeout", "0.3")
+    assert result.stderr.count("0 s: Progressing: version 2.4.2 is getting ready") == 1
 
 
 def test_rollback_waits_for_a_status_of_the_new_spec(iv, cluster):

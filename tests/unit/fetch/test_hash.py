@@ -62,7 +62,9 @@ def test_what_is_no_regular_file_has_no_hash(tmp_path, kind):
 
 
 def test_it_is_light_to_import():
-    code = "import sys, inferenceversion_operator.api.content_hash; print('obstore' in sys.modules, 'http' in sys.modules)"
+    code = (
+        "import sys, inferenceversion_operator.api.content_hash; print('obstore' in sys.modules, 'http' in sys.modules)"
+    )
     from tests.unit.fetch.support import OPERATOR
 
     done = subprocess.run(
