@@ -8,6 +8,7 @@ from inferenceversion_operator import __version__
 from inferenceversion_operator.config import load_config
 from inferenceversion_operator.handlers import register
 
+
 def main() -> None:
     """Run until SIGTERM."""
     config = load_config()
