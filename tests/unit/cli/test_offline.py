@@ -2,6 +2,7 @@
 
 import json
 import subprocess
+import sys
 import tarfile
 
 import pytest
@@ -222,3 +223,11 @@ def test_version_and_bare_call(iv):
     assert iv("--version").stdout == f"{__version__}\n"
     assert "Usage" in iv().output
     assert iv("nonsense").exit_code == 2
+
+
+def test_an_install_without_the_extra_says_so():
+    code = "import sys; sys.modules['typer'] = None; from inferenceversion_operator.cli.__main__ import main; main()"
+    env = {"PYTHONPATH": str(ROOT / "operator")}
+    done = subprocess.run([sys.executable, "-c", code], env=env, capture_output=True, text=True, check=False)
+    assert (done.returncode, done.stdout) == (2, "")
+    assert done.stderr == "typer is not installed: pip install 'inferenceversion-operator[cli]'\n"
