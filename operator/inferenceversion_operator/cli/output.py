@@ -29,7 +29,8 @@ def say(message: str, style: str | None = None) -> None:
 def show(view: Any, output: Format, table: RenderableType) -> None:
     """Print the answer: the view itself as JSON or YAML, or its picture for people."""
     if output is Format.TABLE:
-        print(rendered(table))
+        if text := rendered(table):
+            print(text)
     elif output is Format.JSON:
         print(json.dumps(to_data(view), indent=2, ensure_ascii=False))
     else:
