@@ -51,4 +51,6 @@ def register(registry: kopf.OperatorRegistry, config: Config) -> None:
         async def see(event: kopf.RawEvent, **_: Any) -> None:
             runtime.see(event["type"], event["object"])
 
-    logging.getLogger("kopf.objects").setLevel(logging.WARNING)
+    # The kubelet probes every few seconds; what is worth reading must not drown in that.
+    for noisy in ("kopf.objects", "kopf.activities.probe", "aiohttp.access"):
+        logging.getLogger(noisy).setLevel(logging.WARNING)
