@@ -33,8 +33,13 @@ test: $(STAMP) ## Everything: lint, unit, cluster up, integration, e2e; one summ
 	$(PY) .ci/phases.py $(ARGS)
 
 .PHONY: unit
-unit: $(STAMP) ## Unit tests and goldens: no cluster, seconds (ARGS="-k name" chooses)
+unit: triton-server ## Unit tests and goldens: no cluster, seconds (ARGS="-k name" chooses)
 	$(PY) -m pytest $(wildcard tests/unit tests/golden) --junit-xml=$(RESULTS)/unit.xml $(ARGS)
+
+# The real tritonserver for tests on loopback, in the cache; a second time costs nothing.
+.PHONY: triton-server
+triton-server: $(STAMP)
+	@$(PY) tests/unit/triton_sentiment/real_triton.py
 
 .PHONY: integration
 integration: $(STAMP) ## Tests against the API server and real servers, and of the chart (needs: make up)
@@ -115,8 +120,11 @@ $(STAMP):
 	@$(PY) -m pip install --quiet --disable-pip-version-check --no-deps --require-hashes -r requirements/dev.txt
 	@# In place, without a build: the package is found where it lies, and `kubectl iv` works with .venv/bin in PATH.
 	@echo '$(CURDIR)/operator' > "$$($(PY) -c 'import sysconfig; print(sysconfig.get_path("purelib"))')/inferenceversion_operator.pth"
-	@printf '#!$(CURDIR)/$(PY)\nimport sys\n\nfrom inferenceversion_operator.cli.__main__ import main\n\nsys.exit(main())\n' > $(VENV)/bin/kubectl-iv
-	@chmod +x $(VENV)/bin/kubectl-iv
+	@for script in kubectl-iv=__main__ kubectl_complete-iv=kubectl_complete; do \
+		printf '#!$(CURDIR)/$(PY)\nimport sys\n\nfrom inferenceversion_operator.cli.%s import main\n\nsys.exit(main())\n' \
+			$${script#*=} > $(VENV)/bin/$${script%=*}; \
+		chmod +x $(VENV)/bin/$${script%=*}; \
+	done
 	@rm -f $(VENV)/.installed-*
 	@touch $@
 

@@ -54,6 +54,44 @@ def condition(of, kind):
     return next(c for c in of.conditions if c.type == kind)
 
 
+# From a real tritonserver 2.51 with --log-info=false: (tail, what is shown).
+TAILS = {
+    "a wrong hash": (
+        (
+            'E1130 10:00:00.1 1 backend_model.cc:692] "ERROR: Failed to create instance: TritonModelException: preprocessor"\n'
+            "E1130 10:00:00.2 1 model_lifecycle.cc:642] \"failed to load 'news' version 1: Internal: TritonModelException: "
+            "preprocessor config hash differs: expected sha256:a, got sha256:b\\n\\nAt:\\n  /models/news/1/model.py(9): "
+            'initialize\\n"\n'
+            "error: creating server: Internal - failed to load all models\n"
+        ),
+        "model news: preprocessor config hash differs: expected sha256:a, got sha256:b",
+    ),
+    "a config that is none": (
+        (
+            "[libprotobuf ERROR text_format.cc:337] Error parsing text-format inference.ModelConfig: 12:14: Message type "
+            '"inference.ModelConfig" has no field named "max_batch_sze".\n'
+            "E1130 10:00:00.1 1 model_repository_manager.cc:1460] \"Poll failed for model directory 'news': failed to read "
+            'text proto from /models/news/config.pbtxt"\n'
+        ),
+        '12:14: Message type "inference.ModelConfig" has no field named "max_batch_sze".',
+    ),
+    "a missing file": (
+        (
+            "E1130 10:00:00.2 1 model_lifecycle.cc:642] \"failed to load 'news' version 1: Internal: TritonModelException: "
+            'model.onnx is missing in /models/news/1"\n'
+        ),
+        "model news: model.onnx is missing in /models/news/1",
+    ),
+    "a missing repository": (
+        "error: creating server: Internal - failed to stat file /models\n",
+        "Internal - failed to stat file /models",
+    ),
+    "nothing": ("", ""),
+    "no cause": ("one line that says nothing", "one line that says nothing"),
+    "another program": ("a\nfatal error: x\nfatal error: x\nb", "fatal error: x"),
+    "a very long line": ("error: " + "y" * 5000, ("error: " + "y" * 5000)[:700]),
+}
+
 FETCHED = container("fetch", terminated=told("Verified", "all 5 files", code=0))
 
 CASES = [
@@ -156,8 +194,7 @@ CASES = [
                     "triton",
                     crashed={
                         "exitCode": 1,
-                        "message": "I1130 10:00:00.1 1 a.cc:1] loading\nE1130 10:00:00.2 1 model_lifecycle.cc:641] \"failed to load 'news': "
-                        'Internal: preprocessor hash differs"\n',
+                        "message": TAILS["a wrong hash"][0],
                     },
                 )
             ],
@@ -165,7 +202,7 @@ CASES = [
         "Loaded",
         "False",
         "LoadFailed",
-        "failed to load 'news': Internal: preprocessor hash differs",
+        "model news: preprocessor config hash differs: expected sha256:a, got sha256:b",
     ),
     (
         pod(init=[FETCHED], main=[container("triton", crashed={"exitCode": 137, "reason": "OOMKilled"})]),
@@ -230,18 +267,6 @@ def test_warm_up_that_is_switched_off_is_said():
     assert condition(observe_health(seen, cold), "WarmedUp").reason == "NotConfigured"
 
 
-@pytest.mark.parametrize(
-    ("tail", "expected"),
-    [
-        ("", ""),
-        ("one line without a cause", "one line without a cause"),
-        (
-            "error: creating server: Internal - failed to load all models",
-            "error: creating server: Internal - failed to load all models",
-        ),
-        ("a\nerror: x\nerror: x\nb", "error: x"),
-        ("error: " + "y" * 5000, ("error: " + "y" * 5000)[:700]),
-    ],
-)
-def test_the_cause_is_found_in_a_log_tail(tail, expected):
-    assert load_error(tail) == expected
+@pytest.mark.parametrize(("tail", "shown"), TAILS.values(), ids=TAILS)
+def test_the_cause_is_found_in_a_log_tail(tail, shown):
+    assert load_error(tail) == shown

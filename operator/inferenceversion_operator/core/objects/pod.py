@@ -147,6 +147,8 @@ def _triton(version: InferenceVersion) -> Object:
             "--metrics-address=0.0.0.0",
             f"--metrics-port={TRITON_METRICS}",
             "--disable-auto-complete-config",
+            # Its tables would push the cause of a failure out of the termination message.
+            "--log-info=false",
             f"--exit-timeout-secs={_TRITON_EXIT_S}",
         ],
         "ports": [{"name": "metrics", "containerPort": TRITON_METRICS, "protocol": "TCP"}],
