@@ -69,8 +69,12 @@ def gateway_crds(paths: Paths) -> str:
     return "\n---\n".join(file.read_text() for file in files)
 
 
-def install_gateway(paths: Paths, kubectl: Kubectl, images: AddonImages) -> None:
+def install_gateway_api(paths: Paths, kubectl: Kubectl) -> None:
+    """Needs the API server only, so it runs while the nodes become Ready."""
     kubectl.apply(gateway_crds(paths))
+
+
+def install_gateway(paths: Paths, kubectl: Kubectl, images: AddonImages) -> None:
     namespace = {"apiVersion": "v1", "kind": "Namespace", "metadata": {"name": GATEWAY_SYSTEM}}
     kubectl.apply(json.dumps(namespace))
     kubectl.apply(render_chart(paths, images))

@@ -110,11 +110,12 @@ def cluster_steps(machine: Machine, nodes: int, before: tuple[str, ...]) -> list
     paths, images = machine.paths, plan.addon_images(machine)
     client: Kubectl = kubectl(paths)
     create = f"kind cluster, {nodes} node{'s' if nodes > 1 else ''}"
-    ready = "all nodes Ready, DNS answers"
+    ready, crds = "all nodes Ready, DNS answers", "Gateway API"
     return [
         Step(create, lambda: _create(machine, nodes), before),
         Step(ready, lambda: _ready(machine, nodes), (create,)),
-        Step("Envoy Gateway", lambda: _worked(lambda: addons.install_gateway(paths, client, images)), (ready,)),
+        Step(crds, lambda: _worked(lambda: addons.install_gateway_api(paths, client)), (create,)),
+        Step("Envoy Gateway", lambda: _worked(lambda: addons.install_gateway(paths, client, images)), (ready, crds)),
         Step("Prometheus", lambda: _worked(lambda: addons.install_prometheus(client, images)), (ready,)),
     ]
 

@@ -66,7 +66,11 @@ def parse_manifest(document: Any) -> list[tuple[str, str]]:
 
 
 def read_archive(archive: Path) -> list[Wanted]:
-    with tarfile.open(archive) as tar:
+    try:
+        tar = tarfile.open(archive)  # noqa: SIM115 - the error of opening it is one of its own
+    except tarfile.ReadError as error:
+        raise DevError(f"{archive} is no tar archive") from error
+    with tar:
         try:
             member = tar.extractfile("manifest.json")
         except KeyError as error:

@@ -9,7 +9,6 @@ import os
 import signal
 from pathlib import Path
 
-from dev import shell
 from dev.shell import DevError, output, succeeds
 
 NAMESPACE = "ivo"
@@ -109,5 +108,14 @@ def remove() -> bool:
     # The inner end goes with the namespace only once nothing holds it; deleting the outer end is immediate.
     if succeeds(["ip", "link", "show", HOST_SIDE]):
         output(["ip", "link", "del", HOST_SIDE])
-    shell.output(["ip", "netns", "del", NAMESPACE])
+    output(["ip", "netns", "del", NAMESPACE])
+    _forget_folder(handle().parent)
     return True
+
+
+def _forget_folder(folder: Path) -> None:
+    """`ip netns add` makes a mount point of its folder; the last namespace takes it along."""
+    if any(folder.iterdir()) or not folder.resolve().is_mount():
+        return
+    output(["umount", folder.resolve()])
+    folder.rmdir()

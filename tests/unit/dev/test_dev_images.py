@@ -74,6 +74,12 @@ def test_an_archive_without_images_is_refused(tmp_path):
         load_image.read_archive(target)
 
 
+def test_a_file_that_is_no_archive_is_refused(tmp_path):
+    (tmp_path / "image.tar").write_text("text")
+    with pytest.raises(DevError, match="is no tar archive"):
+        load_image.read_archive(tmp_path / "image.tar")
+
+
 def test_base_is_named_in_the_first_comment():
     assert build_image.local_base("# local-base: triton-base\nFROM x\n") == "triton-base"
     assert build_image.local_base("FROM x\n") == "python-base"
