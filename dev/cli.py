@@ -4,7 +4,7 @@ import argparse
 import sys
 from collections.abc import Callable, Sequence
 
-from dev import commands
+from dev import cluster, commands
 from dev.shell import DevError
 
 EPILOG = """\
@@ -44,8 +44,9 @@ class _Commands:
 
 def _cluster_commands(add: _Commands) -> None:
     up = add.add("up", commands.up, "build what is missing and start the cluster; safe to repeat")
-    up.add_argument("--nodes", type=_node_count, default=commands.DEFAULT_NODES, metavar="N",
-                    help="nodes in all: one control plane and N-1 workers (default: %(default)s)")  # fmt: skip
+    up.add_argument("--nodes", type=_node_count, metavar="N",
+                    help="nodes in all: one control plane and N-1 workers "
+                    f"(default: as many as there are, else {cluster.DEFAULT_NODES})")  # fmt: skip
     add.add("down", commands.down, "remove the cluster and everything that runs for it; the cache stays")
     _output_option(add.add("status", commands.status, "say what is up, and under which addresses"))
     add.add("kubeconfig", commands.kubeconfig, "print the path of the kubeconfig")

@@ -2,6 +2,7 @@
 
 import json
 import shutil
+import sys
 import time
 from dataclasses import asdict, dataclass
 from typing import Any
@@ -14,6 +15,8 @@ from dev.paths import Paths
 from dev.plan import ENGINE, NODE_IMAGE, Machine
 from dev.shell import DevError
 from dev.steps import Step, run_steps
+
+DEFAULT_NODES = 2
 
 
 @dataclass(frozen=True, slots=True)
@@ -54,7 +57,7 @@ def look_at_machine(paths: Paths) -> Machine:
     """Facts, the choice of the engine, and the complaint if something is missing."""
     facts = needs.look(paths)
     record = read_record(paths)
-    local = record.local if record else engine.choose_local(facts)
+    local = record.local if record else engine.runs(paths) or engine.choose_local(facts)
     wants = needs.missing(facts, local=local)
     if wants:
         raise DevError("this machine lacks: " + "; ".join(wants))
@@ -73,6 +76,8 @@ def _create(machine: Machine, nodes: int) -> bool:
     paths = machine.paths
     if _healthy(paths, machine, nodes):
         return False
+    if read_record(paths):
+        print("the cluster that is there has another shape, or does not answer: making it anew", file=sys.stderr)
     kind.delete(paths, machine.engine)
     shape = kind.shape(machine.facts, local=machine.local, nodes=nodes)
     kind.create(paths, machine.engine, plan.node_image(machine), shape)
@@ -120,9 +125,11 @@ def cluster_steps(machine: Machine, nodes: int, before: tuple[str, ...]) -> list
     ]
 
 
-def up(paths: Paths, nodes: int) -> None:
+def up(paths: Paths, wanted_nodes: int | None) -> None:
     """Build what is missing, start what does not run; may be called any number of times."""
     machine = look_at_machine(paths)
+    record = read_record(paths)
+    nodes = wanted_nodes or (record.nodes if record else DEFAULT_NODES)
     began = time.monotonic()
     steps = [*plan.engine_steps(machine), *plan.part_steps(machine), *plan.node_image_steps(machine)]
     before = (NODE_IMAGE, ENGINE) if machine.local else tuple(step.name for step in steps)

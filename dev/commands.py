@@ -17,7 +17,6 @@ from dev.paths import Paths, paths
 from dev.shell import DevError, tail
 from dev.steps import run_steps
 
-DEFAULT_NODES = 2
 NOT_UP = 3
 
 

@@ -79,6 +79,11 @@ def record(paths: Paths) -> Path:
     return paths.state / "dockerd.pid"
 
 
+def runs(paths: Paths) -> bool:
+    """Is a dockerd of ours alive, with or without a cluster?"""
+    return processes.living(record(paths)) is not None
+
+
 def answers(paths: Paths) -> bool:
     return paths.socket.exists() and succeeds(["docker", "version"], env=own_engine(paths).environment, timeout=5)
 
@@ -87,7 +92,7 @@ def start(paths: Paths, facts: Facts) -> bool:
     """Start our dockerd in the namespace; False if it runs already."""
     config, wanted = paths.state / "daemon.json", json.dumps(daemon_config(paths, facts), indent=1)
     same = config.exists() and config.read_text() == wanted
-    if same and processes.living(record(paths)) is not None and answers(paths):
+    if same and runs(paths) and answers(paths):
         return False
     processes.stop(record(paths))
     shutil.rmtree(paths.run, ignore_errors=True)
@@ -126,7 +131,7 @@ def _unmount_below(*folders: Path) -> None:
 
 def stop(paths: Paths) -> bool:
     """End our dockerd and remove what it leaves: mounts, cgroups, sockets."""
-    if processes.living(record(paths)) is not None and answers(paths):
+    if runs(paths) and answers(paths):
         docker = own_engine(paths).docker
         left = docker("ps", "-aq").split()
         if left:
