@@ -5,7 +5,7 @@ from collections.abc import Mapping
 from pathlib import Path
 
 from inferenceversion_operator.api.content_hash import covers
-from inferenceversion_operator.fetch.errors import FetchError, Reason, invalid, without_secrets
+from inferenceversion_operator.fetch.errors import FetchError, Reason, invalid, shown, without_secrets
 from inferenceversion_operator.fetch.plan import Move, Plan
 from inferenceversion_operator.fetch.progress import Progress
 
@@ -31,6 +31,7 @@ def arrange(plan: Plan, files: Mapping[str, str]) -> dict[str, str]:
         if move not in used and move.source != ".":
             raise invalid(f"layout: there is no {move.source} in {without_secrets(plan.source)}")
     _check_collisions(targets)
+    _check_needs(plan, targets)
     return targets
 
 
@@ -62,6 +63,15 @@ def _check_collisions(targets: Mapping[str, str]) -> None:
         for count in range(1, len(steps)):
             if "/".join(steps[:count]) in taken:
                 raise _wrong(f"layout: {path} would go below the file {'/'.join(steps[:count])}")
+
+
+def _check_needs(plan: Plan, targets: Mapping[str, str]) -> None:
+    """Refuse a source without the file that Triton opens first: some of its backends wait for it for ever."""
+    for need in plan.needs:
+        if not any(covers(need, target) for target in targets.values()):
+            found = shown(", ".join(sorted(targets)[:5])) + (", ..." if len(targets) > 5 else "")
+            missing = f"there is no {need.rpartition('/')[2]} in {without_secrets(plan.source)}"
+            raise invalid(f"{missing}, and that is what Triton loads; there is {found}")
 
 
 def move_files(targets: Mapping[str, str], tree: Path, ready: Path) -> None:

@@ -43,6 +43,7 @@ class Plan:
     mounted: str | None = None
     file_name: str | None = None
     parts: tuple[Part, ...] = ()
+    needs: tuple[str, ...] = ()  # files or folders that have to come out of the layout
     configs: tuple[Config, ...] = ()
     allow_insecure: bool = False  # http:// as source; hashes still hold, secrets travel in the clear
     allow_loopback: bool = False  # for tests; no field of the custom resource leads here
@@ -76,6 +77,7 @@ def parse_plan(document: Any) -> Plan:
         file_name=_file_name(top.maybe("fileName", str, None)),
         parts=tuple(_part(fields) for fields in top.each("parts")),
         layout=tuple(_move(fields) for fields in top.each("layout")) or (Move(".", "."),),
+        needs=tuple(plan_path(text, "needs") for text in top.texts("needs")),
         configs=tuple(_config(fields) for fields in top.each("configs")),
         allow_insecure=top.maybe("allowInsecure", bool, default=False),
         allow_loopback=top.maybe("allowLoopback", bool, default=False),
@@ -109,6 +111,12 @@ class _Fields:
     def each(self, key: str) -> "list[_Fields]":
         entries: list[Any] = self.maybe(key, list, [])
         return [_Fields(entry, f"{key}[{index}]") for index, entry in enumerate(entries)]
+
+    def texts(self, key: str) -> list[str]:
+        entries: list[Any] = self.maybe(key, list, [])
+        if not all(isinstance(entry, str) for entry in entries):
+            raise _wrong(f"{self.name(key)} is not a list of strings")
+        return entries
 
 
 def _part(fields: _Fields) -> Part:

@@ -42,6 +42,8 @@ BAD = {
     "layout is a mapping": ({"layout": {}}, "layout"),
     "config key that leads out": ({"configs": [{"key": "../fetch.json", "to": "m"}]}, "configs[0]"),
     "config to nowhere": ({"configs": [{"key": "c", "to": "."}]}, "configs[0]"),
+    "needs something outside": ({"needs": ["../model.py"]}, "needs"),
+    "needs that are numbers": ({"needs": [1]}, "needs"),
     "a word for a switch": ({"allowLoopback": "yes"}, "allowLoopback"),
 }
 
@@ -112,3 +114,19 @@ def test_a_layout_that_cannot_be(pairs, reason, words):
         arrange(parse_plan(moves(*pairs)), files)
     assert caught.value.reason is reason
     assert words is None or words in caught.value.message
+
+
+def test_a_source_without_what_triton_loads_is_refused_and_says_what_it_has():
+    layout = [{"from": ".", "to": "m/1"}]
+    plan = parse_plan({**GOOD, "layout": layout, "needs": ["m/1/model.py"]})
+    with pytest.raises(FetchError, match=r"there is no model.py in https://h/m.onnx, .* there is main.py") as caught:
+        arrange(plan, {"main.py": HASH})
+    assert caught.value.reason is Reason.SOURCE_INVALID
+    assert arrange(plan, {"model.py": HASH}) == {"model.py": "m/1/model.py"}
+
+
+def test_what_triton_loads_may_be_a_folder():
+    plan = parse_plan(
+        {**GOOD, "layout": [{"from": ".", "to": "m/1/model.savedmodel"}], "needs": ["m/1/model.savedmodel"]}
+    )
+    assert arrange(plan, {"saved_model.pb": HASH})

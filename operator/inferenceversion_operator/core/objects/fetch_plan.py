@@ -7,6 +7,7 @@ from inferenceversion_operator.api.types import InferenceVersion, Part
 from inferenceversion_operator.core.objects.repository import (
     RepositoryModel,
     Step,
+    entries_of,
     file_name_of,
     repository_models,
 )
@@ -28,6 +29,7 @@ def make_fetch_plan(version: InferenceVersion) -> dict[str, Any]:
         "fileName": file_name_of(version),
         "parts": _hashed_parts(version),
         "layout": _layout(version, models),
+        "needs": entries_of(version),
         "configs": _configs(version, models),
     }
 

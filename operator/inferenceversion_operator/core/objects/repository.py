@@ -28,6 +28,16 @@ _FILE_NAMES = {
     "vllm": "model.json",
 }
 
+# What a backend opens in the version directory. Without model.py the Python backend waits for ever and says nothing.
+_ENTRIES = {
+    "onnxruntime": "model.onnx",
+    "pytorch": "model.pt",
+    "tensorrt": "model.plan",
+    "tensorflow": "model.savedmodel",
+    "python": "model.py",
+    "vllm": "model.json",
+}
+
 
 class Step(StrEnum):
     """What a model does in the pipeline of its version."""
@@ -62,6 +72,16 @@ def backend_of(version: InferenceVersion) -> str:
 def file_name_of(version: InferenceVersion) -> str:
     """Return what a source that is one single file must be called."""
     return _FILE_NAMES.get(version.model.format, version.model.format)
+
+
+def entries_of(version: InferenceVersion) -> list[str]:
+    """Return the files below ``/models`` without which Triton can't load the version; none for backends of others."""
+    entries = []
+    for model in repository_models(version):
+        if model.step is not Step.ENSEMBLE:
+            backend = "python" if model.step in (Step.PRE, Step.POST) else backend_of(version)
+            entries += [f"{model.version_dir}/{_ENTRIES[backend]}"] if backend in _ENTRIES else []
+    return entries
 
 
 def repository_models(version: InferenceVersion) -> list[RepositoryModel]:

@@ -88,4 +88,4 @@ def test_hostile_strings_stay_values(text):
     plan = json.loads(make_fetch_plan_json(hostile))
     assert (plan["source"], plan["weightHash"]) == (text, text)
     assert plan["parts"] == [{"name": "preprocessor", "path": text, "hash": text}]
-    assert set(plan) == {"source", "weightHash", "fileName", "parts", "layout", "configs"}
+    assert set(plan) == {"source", "weightHash", "fileName", "parts", "layout", "needs", "configs"}
