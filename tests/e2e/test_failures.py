@@ -100,7 +100,7 @@ def test_a_contract_that_the_model_does_not_keep_is_named(served, image, next_ve
 def test_a_file_that_triton_misses_is_named(served, image, next_version):
     part = sentiment("9.9.9", image)["spec"]["postprocessor"]["configHash"]
     version = python_model(next_version, image, "image:///opt/news-sentiment/postprocessor", part)
-    shows_cause(served, version, "Loaded", "LoadFailed", "model.py")
+    shows_cause(served, version, "WeightsVerified", "SourceInvalid", "no model.py")
 
 
 def test_an_opset_that_the_runtime_does_not_know_is_named(served, files, image, next_version):

@@ -81,8 +81,14 @@ def test_a_request_above_two_mebibytes_is_refused_while_it_arrives(running, clie
 
 def test_a_request_of_two_mebibytes_reaches_the_model(running, client):
     answer = client.send("POST", INFER, body=big_body(LIMIT))
+    assert answer.status == 200
+    assert stamped(running, answer)
+
+
+def test_more_features_than_the_version_takes_are_refused_by_the_model(running, client):
+    answer = client.send("POST", INFER, body=json.dumps(infer_body("late " * 501)).encode())
     assert answer.status == 400
-    assert "max_feature_count" in answer.json()["error"]
+    assert "max_feature_count 500" in answer.json()["error"]
     assert stamped(running, answer)
 
 

@@ -113,7 +113,9 @@ def start_object_store(ns: Namespace, image: str) -> ObjectStore:
     """Start SeaweedFS as a pod and wait until it takes objects."""
     command = s3.command(Path("/data"), Path("/srv/s3.json"), _PORTS, "0.0.0.0")
     command[0] = "/data/weed"
-    volumes = [_volume("srv", {"secret": {"secretName": "s3-server"}}), _volume("data", {"emptyDir": {}})]
+    volumes = [_volume("srv", {"secret": {"secretName": "s3-server"}})]
+    volumes += [_volume(name, {"emptyDir": {}}) for name in ("data", "tmp")]
+    mounts = {"srv": "/srv", "data": "/data", "tmp": "/tmp"}
     credentials = {
         "AWS_ENDPOINT_URL": f"http://s3.{ns.name}.svc:8333",
         "AWS_ACCESS_KEY_ID": s3.KEY,
@@ -123,7 +125,7 @@ def start_object_store(ns: Namespace, image: str) -> ObjectStore:
         _secret("s3-server", {"s3.json": json.dumps(s3.identities())}),
         _secret("s3-client", credentials),
         _service("s3", 8333),
-        _pod("s3", image, ["python3", "-c", _START_WEED, *command], volumes, {"srv": "/srv", "data": "/data"}, 8333),
+        _pod("s3", image, ["python3", "-c", _START_WEED, *command], volumes, mounts, 8333),
     )
     _wait_running(ns, "s3")
     program = Path(sys.executable).with_name("weed")
