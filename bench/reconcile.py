@@ -22,6 +22,7 @@ from tests.support.operator_process import OperatorProcess, running_operator
 
 Say = Callable[[str], None]
 _AT_ONCE = 16
+_NODES = 50
 _KINDS = ("ConfigMap", "Deployment", "Service", "PodDisruptionBudget")
 
 
@@ -54,7 +55,7 @@ class Arrivals:
 
 async def run(folder: Path, sizes: list[int], say: Say) -> list[dict[str, Any]]:
     """Measure each size, the bare client and the operator side by side."""
-    with control_plane(folder) as plane:
+    with control_plane(folder, fake_nodes=_NODES) as plane:
         kubectl = Kubectl(_kubectl(), plane.kubeconfig)
         kubectl.run("apply", "-f", str(ROOT / "crds"))
         kubectl.run("wait", "--for=condition=Established", "crd", "--all", "--timeout=30s")
@@ -65,8 +66,14 @@ async def run(folder: Path, sizes: list[int], say: Say) -> list[dict[str, Any]]:
                 say(f"{size} versions: bare client")
                 bare = await _bare(client, kubectl, size)
                 say(f"{size} versions: operator")
-                with running_operator(plane.kubeconfig, folder / "operator.log", IVO_LOG_LEVEL="warning") as operator:
-                    ours = await _operator(client, kubectl, operator, size)
+                kubectl.run("create", "namespace", f"ours-{size}")
+                with running_operator(
+                    plane.kubeconfig,
+                    folder / "operator.log",
+                    IVO_LOG_LEVEL="warning",
+                    IVO_WATCH_NAMESPACES=f"ours-{size}",
+                ) as operator:
+                    ours = await _operator(client, operator, size)
                 results.append({"versions": size, "bare": bare, "operator": ours, "ratio": ours["rate"] / bare["rate"]})
                 kubectl.run("delete", "namespace", f"bare-{size}", f"ours-{size}", timeout=600)
     return results
@@ -75,7 +82,7 @@ async def run(folder: Path, sizes: list[int], say: Say) -> list[dict[str, Any]]:
 async def _bare(client: KubeClient, kubectl: Kubectl, size: int) -> dict[str, float]:
     namespace = f"bare-{size}"
     kubectl.run("create", "namespace", namespace)
-    families = [objects.children(namespace, number) for number in range(size)]
+    families = [objects.family(namespace, number) for number in range(size)]
     limit = asyncio.Semaphore(_AT_ONCE)
 
     async def one(number: int) -> None:
@@ -83,7 +90,13 @@ async def _bare(client: KubeClient, kubectl: Kubectl, size: int) -> dict[str, fl
             await asyncio.gather(*(_apply(client, obj) for obj in families[number]))
 
     async with _watching(client, namespace) as arrivals:
-        return await _measure(size, one, arrivals, [[objects.ident(o) for o in family] for family in families])
+        return await _measure(size, one, arrivals, [_children(family) for family in families])
+
+
+def _children(family: list[dict[str, Any]]) -> list[tuple[str, str]]:
+    """Return the version's own children: the endpoint's Service comes later, with its first ready pod."""
+    mine = [obj for obj in family if obj["kind"] in _KINDS]
+    return [objects.ident(obj) for obj in mine if "inferenceversion.io/name" in obj["metadata"]["labels"]]
 
 
 async def _apply(client: KubeClient, obj: dict[str, Any]) -> None:
@@ -92,11 +105,10 @@ async def _apply(client: KubeClient, obj: dict[str, Any]) -> None:
     await client.request("PATCH", path, params=params, body=obj, content_type="application/apply-patch+yaml")
 
 
-async def _operator(client: KubeClient, kubectl: Kubectl, operator: OperatorProcess, size: int) -> dict[str, float]:
+async def _operator(client: KubeClient, operator: OperatorProcess, size: int) -> dict[str, float]:
     namespace = f"ours-{size}"
-    kubectl.run("create", "namespace", namespace)
     limit = asyncio.Semaphore(_AT_ONCE)
-    families = [[objects.ident(o) for o in objects.children(namespace, number)] for number in range(size)]
+    families = [_children(objects.family(namespace, number)) for number in range(size)]
 
     async def one(number: int) -> None:
         async with limit:

@@ -25,6 +25,8 @@ from inferenceversion_operator.config import Config
 from inferenceversion_operator.reconcile.reconciler import Reconciler
 
 log = logging.getLogger(__name__)
+_DECLARED = (INFERENCE_VERSION.kind, INFERENCE_ENDPOINT.kind)
+_COALESCE_S = 0.2
 _SWEEP_S = 300.0
 _STALE_S = 240.0
 _SYNC_TIMEOUT_S = 120.0
@@ -97,9 +99,11 @@ class Runtime:
             raise RuntimeError(f"silent watches: {stale}")
         return ages
 
-    def _changed(self, key: Key) -> None:
+    def _changed(self, key: Key, kind: str = "") -> None:
         if self._reconciler:
-            self._reconciler.queue.add(key)
+            # What a user says is acted on at once; pods that start tell a dozen things in a second.
+            delay = 0.0 if kind in _DECLARED else _COALESCE_S
+            self._reconciler.queue.add(key, delay)
 
     def _route_kinds(self) -> str:
         return ", ".join(sorted(self._settings.route_kinds)) or "none (no Gateway API)"

@@ -15,7 +15,7 @@ from pathlib import Path
 
 import yaml
 
-from dev import gotools
+from dev import gotools, kwok
 from dev.paths import paths
 from tests.support.wait import NotYet, wait_until
 
@@ -92,8 +92,13 @@ class ControlPlane:
 
 
 @contextlib.contextmanager
-def control_plane(folder: Path) -> Iterator[ControlPlane]:
-    """Start a control plane and stop it at the end."""
+def control_plane(folder: Path, fake_nodes: int = 0) -> Iterator[ControlPlane]:
+    """Start a control plane and stop it at the end.
+
+    Args:
+        folder: for its files; logs and the audit log stay there.
+        fake_nodes: so many kwok nodes, on which pods are Ready at once without running; with them comes a scheduler.
+    """
     gotools.build(paths(), "kubernetes")
     gotools.build(paths(), "etcd")
     kubernetes, etcd = gotools.folder(paths(), "kubernetes"), gotools.folder(paths(), "etcd")
@@ -126,7 +131,27 @@ def control_plane(folder: Path) -> Iterator[ControlPlane]:
             "--leader-elect=false",
             "--secure-port=0",
         )
+        if fake_nodes:
+            start(
+                "scheduler",
+                kubernetes / "kube-scheduler",
+                f"--kubeconfig={plane.kubeconfig}",
+                "--leader-elect=false",
+                "--secure-port=0",
+            )
+            start("kwok", *_kwok(folder, plane.kubeconfig))
+            nodes = json.dumps({"apiVersion": "v1", "kind": "List", "items": [kwok.node(n) for n in range(fake_nodes)]})
+            command = [str(kubernetes / "kubectl"), f"--kubeconfig={plane.kubeconfig}", "create", "-f", "-"]
+            subprocess.run(command, input=nodes, text=True, check=True, capture_output=True)
         yield plane
+
+
+def _kwok(folder: Path, kubeconfig: Path) -> list[object]:
+    gotools.build(paths(), "kwok")
+    stages = gotools.module_folder(paths(), "kwok", "sigs.k8s.io/kwok") / "kustomize/stage"
+    file = folder / "kwok.yaml"
+    file.write_text(kwok.configuration([(stages / stage).read_text() for stage in kwok.STAGES]))
+    return [gotools.binary(paths(), "kwok"), f"--kubeconfig={kubeconfig}", "-c", file]
 
 
 def _apiserver_flags(folder: Path, etcd_url: str, port: int) -> list[str]:

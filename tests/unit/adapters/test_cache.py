@@ -12,7 +12,7 @@ def obj(kind, name, version="1", uid="u1", endpoint="news", namespace="ns"):
 
 def filled(*objects):
     changed = []
-    cache = Cache(changed.append)
+    cache = Cache(lambda key, _kind: changed.append(key))
     for one in objects:
         cache.put(one)
     return cache, changed

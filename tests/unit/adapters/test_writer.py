@@ -47,7 +47,7 @@ def server():
 
 @pytest.fixture
 def cache():
-    return Cache(lambda _: None)
+    return Cache(lambda _key, _kind: None)
 
 
 @pytest.fixture

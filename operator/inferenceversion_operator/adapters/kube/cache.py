@@ -38,10 +38,10 @@ class Cache:
     """Objects by kind and name, and by endpoint. Not thread-safe: one event loop.
 
     Args:
-        on_change: called with the endpoint's key after each change.
+        on_change: called after each change with the endpoint's key and the kind of what changed.
     """
 
-    def __init__(self, on_change: Callable[[Key], None]) -> None:
+    def __init__(self, on_change: Callable[[Key, str], None]) -> None:
         self._on_change = on_change
         self._objects: dict[_Id, Object] = {}
         self._by_endpoint: dict[Key, dict[_Id, Object]] = {}
@@ -58,7 +58,7 @@ class Cache:
         key = endpoint_key(obj)
         if key:
             self._by_endpoint.setdefault(key, {})[ident] = thin
-            self._on_change(key)
+            self._on_change(key, ident[0])
 
     def remove(self, obj: Object) -> None:
         """Forget an object that was deleted; a newer one of the same name stays."""
@@ -68,7 +68,7 @@ class Cache:
             return
         key = self._forget(ident)
         if key:
-            self._on_change(key)
+            self._on_change(key, ident[0])
 
     def replace(self, kind: str, objects: Iterable[Object], namespace: str | None = None) -> None:
         """Take a fresh list of a kind as the truth: what it doesn't hold was deleted while nobody watched."""
@@ -81,7 +81,7 @@ class Cache:
         for ident in gone:
             key = self._forget(ident)
             if key:
-                self._on_change(key)
+                self._on_change(key, kind)
         for obj in fresh.values():
             self.put(obj)
 
