@@ -80,7 +80,9 @@ def news(status: Mapping[str, Any], told: dict[str, str]) -> Iterator[str]:
     """Yield a line for each condition that is not as it was told before, and remember it."""
     for condition in status.get("conditions", ()):
         line = f"{condition['type']:<16}{condition['status']:<8} {condition['message']}"
-        if condition["status"] != "Unknown" and told.get(condition["type"]) != line:
+        if condition["status"] == "Unknown" or condition["type"] == "Reconciling":
+            continue  # nothing to tell yet; what Ready says anyway
+        if told.get(condition["type"]) != line:
             told[condition["type"]] = line
             yield line
 
