@@ -108,7 +108,7 @@ def test_an_opset_that_the_runtime_does_not_know_is_named(served, files, image, 
     source = files.put("opset/model.tar.gz", tarball(model))
     secret = {"sourceSecretRef": {"name": files.secret}}
     version = python_model(next_version, image, source, folder_hash(model), model=secret)
-    shows_cause(served, version, "Loaded", "LoadFailed", "opset 99")
+    shows_cause(served, version, "Loaded", "LoadFailed", "Opset 99", "till opset")
 
 
 def test_a_secret_that_is_not_there_yet_is_named_and_healed(served, files, image, next_version):

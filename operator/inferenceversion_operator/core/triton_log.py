@@ -6,7 +6,7 @@ and push out the one line that says why.
 
 import re
 
-_LIMIT = 700
+_LIMIT = 1000  # ONNX Runtime says the supported opset at the end of 800
 # glog prefix of tritonserver: "E1130 10:30:00.123456 1 model_lifecycle.cc:641] "
 _PREFIX = re.compile(r'^\[?[EWIF]\d{4} [\d:.]+ \d+ [\w.]+:\d+\]\s*"?')
 # The best first: the model's own words, then Triton's about files and configuration, then anything that sounds like it.
@@ -20,7 +20,7 @@ _CAUSES = (
 
 
 def load_error(tail: str) -> str:
-    """Return what the tail says of the cause, at most 700 characters; its last line where nothing sounds like one."""
+    """Return what the tail says of the cause, at most 1,000 characters; its last line where nothing sounds like one."""
     lines = [_PREFIX.sub("", line.strip()).rstrip('"') for line in tail.splitlines() if line.strip()]
     for pattern in _CAUSES:
         found = [match for line in lines if (match := pattern.search(line))]
