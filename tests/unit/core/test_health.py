@@ -89,7 +89,7 @@ TAILS = {
     "nothing": ("", ""),
     "no cause": ("one line that says nothing", "one line that says nothing"),
     "another program": ("a\nfatal error: x\nfatal error: x\nb", "fatal error: x"),
-    "a very long line": ("error: " + "y" * 5000, ("error: " + "y" * 5000)[:700]),
+    "a very long line": ("error: " + "y" * 5000, ("error: " + "y" * 5000)[:1000]),
 }
 
 FETCHED = container("fetch", terminated=told("Verified", "all 5 files", code=0))
