@@ -1,6 +1,5 @@
 """A control plane of the session's own, with our CRDs and the chart's rights; the operator runs from the tree."""
 
-import os
 import secrets
 import shutil
 import subprocess
@@ -22,17 +21,11 @@ LEFT_OUT = {"Deployment"}
 
 @pytest.fixture(scope="session")
 def plane(tmp_path_factory):
-    """A control plane; KUBECONFIG names it for whatever else runs in this session."""
+    """A control plane, the same one for every test of this folder."""
     if shutil.which("go") is None:
         pytest.skip("the control plane is built from source: Go is not there")
     with control_plane(tmp_path_factory.mktemp("control-plane")) as running:
-        before = os.environ.get("KUBECONFIG")
-        os.environ["KUBECONFIG"] = str(running.kubeconfig)
         yield running
-        if before is None:
-            del os.environ["KUBECONFIG"]
-        else:
-            os.environ["KUBECONFIG"] = before
 
 
 @pytest.fixture(scope="session")

@@ -7,8 +7,10 @@ disturbing the cluster that the e2e tests use. Its audit log tells who wrote wha
 import contextlib
 import json
 import secrets
+import shutil
 import socket
 import subprocess
+import sys
 from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
@@ -28,9 +30,8 @@ _AUDIT = {
         {"level": "Metadata", "userGroups": ["system:serviceaccounts"]},
     ],
 }
-
-
 WRITES = ("create", "update", "patch", "delete", "deletecollection")
+_PROGRAMS = ("kubernetes", "etcd")
 
 
 @dataclass(frozen=True, slots=True)
@@ -99,8 +100,7 @@ def control_plane(folder: Path, fake_nodes: int = 0) -> Iterator[ControlPlane]:
         folder: for its files; logs and the audit log stay there.
         fake_nodes: so many kwok nodes, on which pods are Ready at once without running; with them comes a scheduler.
     """
-    gotools.build(paths(), "kubernetes")
-    gotools.build(paths(), "etcd")
+    build(*_PROGRAMS)
     kubernetes, etcd = gotools.folder(paths(), "kubernetes"), gotools.folder(paths(), "etcd")
     etcd_port, peer_port, api_port = _free_ports(3)
     token = secrets.token_hex(16)
@@ -144,6 +144,12 @@ def control_plane(folder: Path, fake_nodes: int = 0) -> Iterator[ControlPlane]:
             command = [str(kubernetes / "kubectl"), f"--kubeconfig={plane.kubeconfig}", "create", "-f", "-"]
             subprocess.run(command, input=nodes, text=True, check=True, capture_output=True)
         yield plane
+
+
+def build(*programs: str) -> None:
+    """Build what is not in the cache yet: minutes the first time, nothing later."""
+    for name in programs:
+        gotools.build(paths(), name)
 
 
 def _kwok(folder: Path, kubeconfig: Path) -> list[object]:
@@ -212,3 +218,10 @@ def _free_ports(count: int) -> list[int]:
         for one in sockets:
             one.bind(("127.0.0.1", 0))
         return [one.getsockname()[1] for one in sockets]
+
+
+if __name__ == "__main__":  # make control-plane
+    if shutil.which("go") is None:
+        print("Go is not there: tests that need a control plane are skipped", file=sys.stderr)
+    else:
+        build(*_PROGRAMS, "helm")
