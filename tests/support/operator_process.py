@@ -82,7 +82,7 @@ class OperatorProcess:
             raise AssertionError(f"the operator ended with {self._process.returncode}: {self.said()[-2000:]}")
         try:
             with urllib.request.urlopen(f"http://127.0.0.1:{self._port}/healthz", timeout=5) as answer:
-                return answer.status == 200
+                return bool(answer.status == 200)
         except OSError as error:
             raise NotYet(str(error)) from error
 
