@@ -13,6 +13,7 @@ from inferenceversion_operator.adapters.kube.cache import Cache, Key
 from inferenceversion_operator.adapters.kube.client import ApiError, KubeClient, is_transport_error, login
 from inferenceversion_operator.adapters.kube.resources import (
     CHILDREN,
+    ENDPOINT_SLICE,
     INFERENCE_ENDPOINT,
     INFERENCE_VERSION,
     POD,
@@ -55,7 +56,7 @@ class Runtime:
         self._client = await KubeClient().__aenter__()
         await self._check_crds()
         self._reconciler = Reconciler(self.cache, Writer(self._client, self.cache), lambda: self._settings)
-        for resource in (*CHILDREN, POD):
+        for resource in (*CHILDREN, POD, ENDPOINT_SLICE):
             self._follow(resource)
         await self._discover_routes()
         async with asyncio.timeout(_SYNC_TIMEOUT_S):

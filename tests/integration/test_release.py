@@ -1,5 +1,6 @@
 """Routes, roles and pruning on a real API server. There is no kubelet: the tests say which pods are ready."""
 
+import itertools
 import json
 
 import pytest
@@ -8,10 +9,14 @@ from inferenceversion_operator.api.names import version_name
 from tests.integration.test_control_loop import children, condition, get, rest, version
 from tests.support.wait import NotYet, wait_until
 
+ADDRESSES = itertools.count(1)
+
 
 def pods_are_ready(kubectl, number):
-    """Play kubelet: every pod of a version runs and is ready."""
+    """Play scheduler and kubelet: every pod of a version has a node, an address, and is ready."""
     name = version_name(f"news-sentiment-{number}")
+    node = {"apiVersion": "v1", "kind": "Node", "metadata": {"name": "a-node"}}
+    kubectl.run("apply", "-f", "-", stdin=json.dumps(node))
     status = {
         "phase": "Running",
         "conditions": [{"type": kind, "status": "True"} for kind in ("PodScheduled", "Ready", "ContainersReady")],
@@ -24,7 +29,17 @@ def pods_are_ready(kubectl, number):
         return [pod["metadata"]["name"] for pod in listed]
 
     for pod in wait_until("there are pods", pods, within=20):
-        patch = json.dumps({"status": status})
+        binding = {
+            "apiVersion": "v1",
+            "kind": "Binding",
+            "metadata": {"name": pod},
+            "target": {"apiVersion": "v1", "kind": "Node", "name": "a-node"},
+        }
+        if "nodeName" not in get(kubectl, "pod", pod)["spec"]:
+            path = f"/api/v1/namespaces/{kubectl.namespace}/pods/{pod}/binding"
+            kubectl.run("create", "--raw", path, "-f", "-", stdin=json.dumps(binding))
+        ip = f"10.244.{next(ADDRESSES) // 250}.{next(ADDRESSES) % 250}"
+        patch = json.dumps({"status": {**status, "podIP": ip, "podIPs": [{"ip": ip}]}})
         kubectl.run("patch", "pod", pod, "--subresource=status", "--type=merge", "-p", patch)
 
 
@@ -122,7 +137,10 @@ def test_the_version_that_serves_is_protected_from_deletion(serving):
 
 def test_protection_never_holds_up_a_namespace(serving):
     rest(serving)
-    serving.run("delete", "namespace", serving.namespace, timeout=60)
+    serving.run("delete", "namespace", serving.namespace, "--wait=false")
+    # Pods go first, and these are bound to a node whose kubelet does not exist.
+    serving.run("delete", "pods", "--all", "--force", "--grace-period=0")
+    serving.run("wait", "--for=delete", f"namespace/{serving.namespace}", "--timeout=60s")
 
 
 def test_a_version_that_does_not_serve_is_deleted_at_once(serving):

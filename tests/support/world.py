@@ -58,11 +58,27 @@ class World:
         return self
 
     def pods_become_ready(self):
-        for (kind, _), obj in self.objects.items():
+        for (kind, _), obj in list(self.objects.items()):
             if kind == "Deployment":
-                name = obj["metadata"]["labels"]["inferenceversion.io/version"]
-                count = 0 if name in self.never_ready else obj["spec"]["replicas"]
+                version = obj["metadata"]["labels"]["inferenceversion.io/version"]
+                count = 0 if version in self.never_ready else obj["spec"]["replicas"]
                 obj["status"] = {"replicas": obj["spec"]["replicas"], "readyReplicas": count}
+                self._addresses_are_known(obj, count)
+
+    def _addresses_are_known(self, deployment, count):
+        name = deployment["metadata"]["name"]
+        ready = [{"conditions": {"ready": True}, "targetRef": {"uid": f"{name}-{n}"}} for n in range(count)]
+        self.objects["EndpointSlice", name] = {
+            "kind": "EndpointSlice",
+            "metadata": {
+                "name": name,
+                "namespace": NAMESPACE,
+                "uid": f"uid-slice-{name}",
+                "labels": {"kubernetes.io/service-name": name},
+                "ownerReferences": [{"apiVersion": "v1", "kind": "Service", "uid": self._owner(deployment)}],
+            },
+            "endpoints": ready,
+        }
 
     # --- what the operator does
 
@@ -126,7 +142,8 @@ class World:
 
     def summary(self):
         """What must be the same however often the operator was killed: everything but times."""
-        objects = {key: {k: v for k, v in obj.items() if k != "metadata"} for key, obj in self.objects.items()}
+        ours = {key: obj for key, obj in self.objects.items() if key[0] != "EndpointSlice"}
+        objects = {key: {k: v for k, v in obj.items() if k != "metadata"} for key, obj in ours.items()}
         status = self.endpoint.status if self.endpoint else {}
         history = [(e["version"], e["outcome"]) for e in status.get("history", ())]
         return objects, self.roles(), self.serving, status.get("stable"), status.get("phase"), history

@@ -89,7 +89,9 @@ def test_rights_are_those_of_the_kinds_the_operator_knows(render):
     }
     ours = {"list", "watch", "create", "patch", "delete"}
     expected = {_key(child): ours for child in (*resources.CHILDREN, *resources.ROUTES, resources.INFERENCE_ENDPOINT)}
-    expected |= {_key(seen): {"list", "watch"} for seen in (resources.INFERENCE_VERSION, resources.POD)}
+    expected |= {
+        _key(seen): {"list", "watch"} for seen in (resources.INFERENCE_VERSION, resources.POD, resources.ENDPOINT_SLICE)
+    }
     expected |= {
         _key(resources.EVENT): {"create"},
         ("inferenceversion.io", "inferenceversions/status"): {"patch"},

@@ -6,6 +6,7 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
+from inferenceversion_operator.api.names import version_name
 from inferenceversion_operator.core.decide import decide
 from tests.support.builders import SETTINGS, a_version, an_endpoint
 from tests.support.world import Crash, World
@@ -21,7 +22,7 @@ def test_the_first_version_makes_its_endpoint_and_serves():
     assert world.serving == "2.4.0"
     assert world.roles() == {"2.4.0": "Stable"}
     assert world.endpoint_condition("Ready")["status"] == "True"
-    assert {kind for kind, _ in world.objects} == {
+    assert {kind for kind, _ in world.objects} - {"EndpointSlice"} == {
         "ConfigMap",
         "Deployment",
         "Service",
@@ -46,6 +47,19 @@ def test_a_newer_version_takes_over_when_it_is_ready_and_the_old_one_stays_warm(
     assert world.serving == "2.4.1"
     assert world.roles() == {"2.4.0": "Warm", "2.4.1": "Stable"}
     assert world.replicas("2.4.0") == 1
+
+
+def test_traffic_waits_until_the_new_pods_addresses_are_known():
+    world = World().apply(a_version("2.4.0")).settle()
+    world.apply(a_version("2.4.1")).settle(ready=False)
+    world.pods_become_ready()
+    name = version_name("sentiment-2.4.1")
+    addresses = world.objects.pop(("EndpointSlice", name))
+    world.step()
+    assert world.serving == "2.4.0"
+    world.objects["EndpointSlice", name] = addresses
+    world.step()
+    assert world.serving == "2.4.1"
 
 
 def test_versions_applied_together_release_the_highest_alone():

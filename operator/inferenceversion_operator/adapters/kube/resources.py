@@ -34,6 +34,8 @@ class Resource:
 INFERENCE_VERSION = Resource("InferenceVersion", API_VERSION, "inferenceversions")
 INFERENCE_ENDPOINT = Resource("InferenceEndpoint", API_VERSION, "inferenceendpoints")
 POD = Resource("Pod", "v1", "pods", MANAGED)
+# Carry the labels of their Service: the control plane copies them.
+ENDPOINT_SLICE = Resource("EndpointSlice", "discovery.k8s.io/v1", "endpointslices", MANAGED)
 EVENT = Resource("Event", "events.k8s.io/v1", "events")
 CHILDREN = (
     Resource("ConfigMap", "v1", "configmaps", MANAGED),
@@ -45,4 +47,4 @@ ROUTES = (
     Resource("HTTPRoute", GATEWAY, "httproutes", MANAGED),
     Resource("GRPCRoute", GATEWAY, "grpcroutes", MANAGED),
 )
-BY_KIND = {r.kind: r for r in (INFERENCE_VERSION, INFERENCE_ENDPOINT, POD, EVENT, *CHILDREN, *ROUTES)}
+BY_KIND = {r.kind: r for r in (INFERENCE_VERSION, INFERENCE_ENDPOINT, POD, ENDPOINT_SLICE, EVENT, *CHILDREN, *ROUTES)}

@@ -3,12 +3,15 @@
 from dataclasses import dataclass, replace
 from datetime import datetime, timedelta
 
+from inferenceversion_operator.api.names import version_name
 from inferenceversion_operator.api.types import InferenceVersion
 from inferenceversion_operator.core.conditions import find, parse_timestamp, timestamp
 from inferenceversion_operator.core.health import observe_health
 from inferenceversion_operator.core.rollout.choose import choose_version, has_failed
 from inferenceversion_operator.core.snapshot import Snapshot
 from inferenceversion_operator.outcome import Stalled
+
+_SERVICE_NAME = "kubernetes.io/service-name"
 
 
 @dataclass(frozen=True, slots=True)
@@ -34,7 +37,7 @@ def next_release(seen: Snapshot, now: datetime) -> Release:
         return Release(stable=stable, stalled=stalled)
     if wanted is None or (stable and wanted.name == stable.name):
         return _record_failure(seen, Release(stable=stable))
-    since = _candidate_since(seen, wanted)
+    since = _candidate_since(seen, wanted, now)
     if _on_hold(seen, wanted):
         return Release(stable=stable, candidate=wanted if since else None, since=since)
     waiting = Release(stable=stable, candidate=wanted, since=since or timestamp(now))
@@ -51,11 +54,15 @@ def _record_failure(seen: Snapshot, release: Release) -> Release:
     return replace(release, failed=before, failure=str(failed["message"])) if failed else release
 
 
-def _candidate_since(seen: Snapshot, wanted: InferenceVersion) -> str | None:
-    """Return when this version became the candidate, if it is that already."""
+def _candidate_since(seen: Snapshot, wanted: InferenceVersion, now: datetime) -> str | None:
+    """Return when this version became the candidate, if it is that already; a time that can't be is none."""
     status = seen.endpoint.status if seen.endpoint else {}
     before = status.get("candidate") or {}
-    return before.get("since") if before.get("version") == wanted.version else None
+    since = before.get("since") if before.get("version") == wanted.version else None
+    try:
+        return str(since) if since and parse_timestamp(since) <= now else None
+    except (ValueError, OverflowError):
+        return None
 
 
 def _on_hold(seen: Snapshot, wanted: InferenceVersion) -> bool:
@@ -90,10 +97,23 @@ def current_stable(seen: Snapshot) -> InferenceVersion | None:
 
 
 def is_ready(seen: Snapshot, version: InferenceVersion) -> bool:
-    """Say whether the version's Deployment, as last written, has the replicas that it needs for all traffic."""
-    return ready_replicas(seen, version) >= max(1, version.autoscaling.min_replicas)
+    """Say whether the version has the pods that it needs for all traffic, and the Gateway can know where they are.
+
+    The Deployment and the EndpointSlices are counted by two controllers. A route that moves between the two would lead
+    to a Service without addresses.
+    """
+    needed = max(1, version.autoscaling.min_replicas)
+    return observe_health(seen, version).ready_replicas >= needed and _addresses(seen, version) >= needed
 
 
-def ready_replicas(seen: Snapshot, version: InferenceVersion) -> int:
-    """Return the ready pods that the Deployment controller counted."""
-    return observe_health(seen, version).ready_replicas
+def _addresses(seen: Snapshot, version: InferenceVersion) -> int:
+    """Return how many pods the EndpointSlices of the version's Service name as ready."""
+    service = version_name(version.name)
+    pods = {
+        endpoint.get("targetRef", {}).get("uid")
+        for obj in seen.objects
+        if obj["kind"] == "EndpointSlice" and obj["metadata"]["labels"].get(_SERVICE_NAME) == service
+        for endpoint in obj.get("endpoints") or ()
+        if endpoint.get("conditions", {}).get("ready")
+    }
+    return len(pods)
