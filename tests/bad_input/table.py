@@ -1,12 +1,13 @@
 """Read the table of bad input: each case as the manifest that it means."""
 
 from collections.abc import Mapping
-from copy import deepcopy
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
 import yaml
+
+from tests.support.merge_patch import merged
 
 FOLDER = Path(__file__).parent
 
@@ -27,19 +28,6 @@ def base(kind: str = "InferenceVersion") -> dict[str, Any]:
     """Return the good manifest of a kind."""
     manifest: dict[str, Any] = yaml.safe_load((FOLDER / "base" / f"{kind}.yaml").read_text("utf-8"))
     return manifest
-
-
-def merged(target: Any, patch: Any) -> Any:
-    """Return the target after a JSON merge patch (RFC 7396)."""
-    if not isinstance(patch, Mapping):
-        return deepcopy(patch)
-    result = dict(target) if isinstance(target, Mapping) else {}
-    for key, value in patch.items():
-        if value is None:
-            result.pop(key, None)
-        else:
-            result[key] = merged(result.get(key), value)
-    return result
 
 
 def cases(*layers: str) -> list[Case]:

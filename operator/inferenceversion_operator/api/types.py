@@ -141,6 +141,12 @@ class InferenceVersion:
     deleting: bool = False
     status: Mapping[str, Any] = field(default_factory=dict)
 
+    @property
+    def parts(self) -> dict[str, Part]:
+        """What lies beside the weights and is declared, by the name of its field."""
+        both = {"preprocessor": self.preprocessor, "postprocessor": self.postprocessor}
+        return {name: part for name, part in both.items() if part}
+
 
 @dataclass(frozen=True, slots=True)
 class Gateway:

@@ -3,11 +3,10 @@
 from collections.abc import Mapping
 from pathlib import Path
 
+from inferenceversion_operator.api.archive import Kind
 from inferenceversion_operator.api.content_hash import IrregularFileError, hash_file, hash_tree
 from inferenceversion_operator.cli.errors import ExitCode, UserError
 
-# fetch opens these, and their hashes are those of what is inside.
-_ARCHIVES = (".tar", ".tar.gz", ".tgz", ".tar.zst", ".zip")
 WEIGHTS = "model.weightHash"
 
 
@@ -21,7 +20,7 @@ def artifact_hashes(artifact: Path, parts: Mapping[str, str]) -> dict[str, str |
     Raises:
         UserError: it can't be read, is an archive, or holds what has no hash (links, pipes, devices).
     """
-    if artifact.is_file() and artifact.name.lower().endswith(_ARCHIVES):
+    if artifact.is_file() and artifact.name.lower().endswith(tuple(Kind)):
         raise UserError(f"{artifact} is an archive, and its hash is that of what is inside: unpack it, name the folder")
     try:
         weights = hash_tree(artifact, parts.values()) if artifact.is_dir() else hash_file(artifact)

@@ -3,7 +3,7 @@
 from collections.abc import Iterator
 from pathlib import Path
 
-from inferenceversion_operator.fetch.archives.kinds import kind_of
+from inferenceversion_operator.api.archive import kind_of
 from inferenceversion_operator.fetch.errors import FetchError, Reason, invalid, without_secrets
 from inferenceversion_operator.fetch.limits import Budget
 from inferenceversion_operator.fetch.plan import Plan

@@ -9,7 +9,8 @@ from inferenceversion_operator.api.defaults import with_defaults
 from inferenceversion_operator.api.labels import FIELD_MANAGER, LABEL_MANAGED_BY
 from inferenceversion_operator.api.parse import parse_endpoint, parse_version
 from inferenceversion_operator.api.schema import validate
-from tests.bad_input.table import base, cases, merged
+from tests.bad_input.table import base, cases
+from tests.support.merge_patch import merged
 
 HASH = f"sha256:{'a' * 64}"
 TENSOR = {"name": "T", "datatype": "FP32", "shape": [-1, 3]}

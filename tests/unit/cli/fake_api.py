@@ -6,20 +6,9 @@ from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 
 import yaml
 
+from tests.support.merge_patch import merged
+
 PREFIX = "/apis/inferenceversion.io/v1alpha1"
-
-
-def merged(target, patch):
-    """JSON merge patch, RFC 7396."""
-    if not isinstance(patch, dict):
-        return patch
-    result = dict(target) if isinstance(target, dict) else {}
-    for key, value in patch.items():
-        if value is None:
-            result.pop(key, None)
-        else:
-            result[key] = merged(result.get(key), value)
-    return result
 
 
 class FakeApi:

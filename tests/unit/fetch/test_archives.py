@@ -10,9 +10,9 @@ import zipfile
 import pytest
 from backports import zstd
 
+from inferenceversion_operator.api.archive import Kind, kind_of
 from inferenceversion_operator.api.content_hash import hash_manifest
 from inferenceversion_operator.fetch.archives import extract
-from inferenceversion_operator.fetch.archives.kinds import Kind, kind_of
 from inferenceversion_operator.fetch.errors import FetchError, Reason
 from inferenceversion_operator.fetch.limits import Budget, Limits
 from inferenceversion_operator.fetch.tree import Tree

@@ -33,15 +33,13 @@ class Graph:
 
 def hashed_parts(version: InferenceVersion) -> dict[str, str]:
     """Return path by name of the parts that have a hash of their own."""
-    both = (("preprocessor", version.preprocessor), ("postprocessor", version.postprocessor))
-    return {name: part.path for name, part in both if part and part.config_hash}
+    return {name: part.path for name, part in version.parts.items() if part.config_hash}
 
 
 def check_hashes(version: InferenceVersion, found: Mapping[str, str | None]) -> Iterator[Check]:
     """Compare the hashes of the manifest with those of the files, by field; None: the part is not there."""
-    parts = {"preprocessor": version.preprocessor, "postprocessor": version.postprocessor}
     for field, got in found.items():
-        part = parts.get(field.partition(".")[0])
+        part = version.parts.get(field.partition(".")[0])
         if got is None:
             yield Check(field, Result.FAILED, f"there is no {part.path if part else field} among the files")
         else:

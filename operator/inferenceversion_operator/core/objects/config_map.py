@@ -6,7 +6,7 @@ import json
 from inferenceversion_operator.api.names import config_map_name, version_name
 from inferenceversion_operator.api.types import InferenceVersion
 from inferenceversion_operator.core.objects.common import Object, version_metadata
-from inferenceversion_operator.core.objects.fetch_plan import make_fetch_plan_json
+from inferenceversion_operator.core.objects.fetch_plan import FETCH_KEY, make_fetch_plan_json
 from inferenceversion_operator.core.objects.guard import GUARD_CONFIG_KEY, make_guard_yaml
 from inferenceversion_operator.core.objects.triton_config import make_triton_configs
 
@@ -35,7 +35,7 @@ def make_config_map(version: InferenceVersion) -> Object:
 def _render(version: InferenceVersion) -> tuple[dict[str, str], str]:
     data = {
         GUARD_CONFIG_KEY: make_guard_yaml(version),
-        "fetch.json": make_fetch_plan_json(version),
+        FETCH_KEY: make_fetch_plan_json(version),
         **make_triton_configs(version),
     }
     return data, hashlib.sha256(json.dumps(data, sort_keys=True).encode()).hexdigest()

@@ -3,7 +3,7 @@
 import json
 from typing import Any
 
-from inferenceversion_operator.api.types import InferenceVersion, Part
+from inferenceversion_operator.api.types import InferenceVersion
 from inferenceversion_operator.core.objects.repository import (
     RepositoryModel,
     Step,
@@ -16,6 +16,7 @@ from inferenceversion_operator.core.objects.triton_config import ENSEMBLE_KEEP_K
 FETCH_KEY = "fetch.json"
 SOURCE_MOUNT = "/source"
 _MOUNTED_SCHEMES = ("image://", "pvc://", "oci://")
+_STEPS = {"preprocessor": Step.PRE, "postprocessor": Step.POST}  # what a part becomes in an ensemble
 
 
 def make_fetch_plan(version: InferenceVersion) -> dict[str, Any]:
@@ -39,19 +40,11 @@ def make_fetch_plan_json(version: InferenceVersion) -> str:
     return json.dumps(make_fetch_plan(version), indent=2, ensure_ascii=True) + "\n"
 
 
-def _parts(version: InferenceVersion) -> list[tuple[str, Step, Part]]:
-    both = (
-        ("preprocessor", Step.PRE, version.preprocessor),
-        ("postprocessor", Step.POST, version.postprocessor),
-    )
-    return [(name, step, part) for name, step, part in both if part]
-
-
 def _hashed_parts(version: InferenceVersion) -> list[dict[str, str]]:
     """Return the subtrees with a hash of their own; what has none is covered by ``weightHash``."""
     return [
         {"name": name, "path": part.path, "hash": part.config_hash}
-        for name, _, part in _parts(version)
+        for name, part in version.parts.items()
         if part.config_hash
     ]
 
@@ -63,7 +56,8 @@ def _layout(version: InferenceVersion, models: list[RepositoryModel]) -> list[di
     saved_model = version.model.format == "savedmodel"
     weights = f"{graph.version_dir}/model.savedmodel" if saved_model else graph.version_dir
     layout = [{"from": ".", "to": weights}]
-    for _, step, part in _parts(version):
+    for name, part in version.parts.items():
+        step = _STEPS[name]
         if step in by_step:
             layout.append({"from": part.path, "to": by_step[step].version_dir})
         elif saved_model and part.config_hash:  # beside the graph's folder, not in it

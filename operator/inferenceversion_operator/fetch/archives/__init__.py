@@ -11,7 +11,7 @@ from typing import IO
 
 from backports import zstd
 
-from inferenceversion_operator.fetch.archives.kinds import Kind
+from inferenceversion_operator.api.archive import Kind
 from inferenceversion_operator.fetch.archives.tar import extract_tar
 from inferenceversion_operator.fetch.archives.zip import extract_zip
 from inferenceversion_operator.fetch.errors import FetchError, invalid

@@ -2,7 +2,7 @@
 
 from collections.abc import Iterator
 
-from inferenceversion_operator.fetch.archives.kinds import kind_of
+from inferenceversion_operator.api.archive import kind_of
 from inferenceversion_operator.fetch.net.download import Download
 from inferenceversion_operator.fetch.net.http import authorization_of
 from inferenceversion_operator.fetch.plan import Plan

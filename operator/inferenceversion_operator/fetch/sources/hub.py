@@ -11,7 +11,7 @@ from dataclasses import dataclass
 from typing import Any
 from urllib.parse import quote, urljoin
 
-from inferenceversion_operator.fetch.archives.kinds import kind_of
+from inferenceversion_operator.api.archive import kind_of
 from inferenceversion_operator.fetch.errors import BrokenError, FetchError, Reason, invalid, shown
 from inferenceversion_operator.fetch.net.download import Download
 from inferenceversion_operator.fetch.net.http import Client, authorization_of

@@ -12,7 +12,7 @@ from urllib.parse import quote
 import obstore
 from obstore.exceptions import BaseError
 
-from inferenceversion_operator.fetch.archives.kinds import kind_of
+from inferenceversion_operator.api.archive import kind_of
 from inferenceversion_operator.fetch.errors import FetchError, Reason, invalid, shown
 from inferenceversion_operator.fetch.net.address import check_endpoint
 from inferenceversion_operator.fetch.net.download import Download

@@ -1,4 +1,4 @@
-"""Which archive a source is, by its name."""
+"""Which archive a source is, by its name; its hashes are those of what is inside."""
 
 from enum import StrEnum
 
