@@ -57,7 +57,7 @@ def test_a_gateway_that_comes_late_is_named_and_then_taken(ns: Namespace, image:
     late = {"name": "late", "namespace": ns.name}
     ns.apply(endpoint("late", gateway={"parentRefs": [late]}), sentiment("1.0.0", image, endpoint="late"))
     ns.wait_ready("late-1.0.0")
-    told = ns.wait_condition("iep", "late", "Routed", "False", within=30)
+    told = ns.wait_condition("iep", "late", "Routed", "False", reason="NotAccepted", within=30)
     assert "late" in told["message"]
     listener = {"name": "http", "protocol": "HTTP", "port": 80}
     ns.apply(

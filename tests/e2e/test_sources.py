@@ -1,10 +1,15 @@
 """Models come from real servers; every byte is checked, each time a pod starts."""
 
+import json
+import tempfile
+from pathlib import Path
+
 import pytest
 
+from tests.support.cluster import Cluster
 from tests.support.cluster_manifests import artifact, sentiment
 from tests.support.cluster_models import ECHO, python_model
-from tests.support.cluster_namespace import Namespace
+from tests.support.cluster_namespace import Namespace, Object
 from tests.support.cluster_servers import (
     FileServer,
     ObjectStore,
@@ -76,6 +81,67 @@ def test_a_bucket_that_may_not_be_read_is_named(ns, store, image):
     told = ns.wait_condition("iv", "nobody-1.0.0", "WeightsVerified", "False", reason="SourceForbidden", within=45)
     assert "s3://models/echo/" in told["message"]
     ns.kubectl.delete("iv", "nobody-1.0.0")
+
+
+@pytest.fixture(scope="module")
+def own_nodes(ns: Namespace) -> Cluster:
+    """Return the cluster if its nodes are containers of ours: files are put into them by docker."""
+    if not ns.cluster.ours:
+        pytest.skip("needs the nodes of our own cluster")
+    return ns.cluster
+
+
+def test_a_folder_comes_from_a_claim(ns, own_nodes, image):
+    node, path = own_nodes.nodes[-1], f"/var/local/{ns.name}"
+    with tempfile.NamedTemporaryFile(suffix=".tar.gz") as archive:
+        Path(archive.name).write_bytes(tarball({f"news/v1/{name}": data for name, data in FOLDER.items()}))
+        own_nodes.call(["docker", "exec", node, "mkdir", "-p", path])
+        own_nodes.call(["docker", "cp", archive.name, f"{node}:{path}/model.tar.gz"])
+    own_nodes.call(["docker", "exec", node, "tar", "xzf", f"{path}/model.tar.gz", "-C", path])
+    ns.apply(volume(ns.name, node, path), claim(ns.name))
+    ns.apply(python_model("1.0.0", image, "pvc://models/news/v1", folder_hash(FOLDER), endpoint="claim"))
+    serves(ns, "claim")
+    ns.kubectl.delete("pv", ns.name)
+
+
+def volume(name: str, node: str, path: str) -> Object:
+    """Return a volume that is a folder of a node."""
+    here = [{"key": "kubernetes.io/hostname", "operator": "In", "values": [node]}]
+    return {
+        "apiVersion": "v1",
+        "kind": "PersistentVolume",
+        "metadata": {"name": name},
+        "spec": {
+            "capacity": {"storage": "1Gi"},
+            "accessModes": ["ReadOnlyMany"],
+            "storageClassName": "by-hand",
+            "local": {"path": path},
+            "nodeAffinity": {"required": {"nodeSelectorTerms": [{"matchExpressions": here}]}},
+        },
+    }
+
+
+def claim(volume_name: str) -> Object:
+    return {
+        "apiVersion": "v1",
+        "kind": "PersistentVolumeClaim",
+        "metadata": {"name": "models"},
+        "spec": {
+            "accessModes": ["ReadOnlyMany"],
+            "storageClassName": "by-hand",
+            "volumeName": volume_name,
+            "resources": {"requests": {"storage": "1Gi"}},
+        },
+    }
+
+
+def test_an_image_that_is_nothing_but_a_model_comes_by_oci(ns, own_nodes, image):
+    with tempfile.NamedTemporaryFile(suffix=".tar.gz") as archive:
+        Path(archive.name).write_bytes(tarball(FOLDER))
+        own_nodes.call(["docker", "import", archive.name, "localhost/e2e-model:1"])
+    reference = json.loads(own_nodes.dev("load-image", "localhost/e2e-model:1", "-o", "json"))[0]["reference"]
+    ns.apply(python_model("1.0.0", image, f"oci://{reference}", folder_hash(FOLDER), endpoint="oci"))
+    serves(ns, "oci")
 
 
 def test_bytes_that_change_behind_the_url_are_refused_and_heal(ns, files, image):
