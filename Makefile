@@ -76,7 +76,8 @@ bench: $(STAMP) ## Measure on the running cluster (needs: make up); numbers go t
 .PHONY: wheel
 wheel: $(STAMP) ## The wheel, in dist/ (the same bytes from the same tree)
 	rm -rf dist
-	$(PY) -m build --wheel --no-isolation --outdir dist . >/dev/null 2>&1
+	@mkdir -p $(RESULTS)
+	$(PY) -m build --wheel --no-isolation --outdir dist . >$(RESULTS)/wheel.log 2>&1 || { cat $(RESULTS)/wheel.log; exit 1; }
 	ls -l dist
 
 .PHONY: images
@@ -85,7 +86,9 @@ images: $(STAMP) ## Build the images and load them into the local cluster
 	$(PY) -m dev build-image triton-sentiment --load
 
 .PHONY: docs
-docs: $(STAMP) ## Check the documentation: links, anchors
+docs: $(STAMP) ## Write the reference pages anew, check links and anchors
+	$(PY) docs/reference/generate.py
+	$(PY) docs/cli_reference.py
 	$(PY) .ci/links.py
 
 .PHONY: requirements

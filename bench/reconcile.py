@@ -56,7 +56,7 @@ class Arrivals:
 async def run(folder: Path, sizes: list[int], say: Say) -> list[dict[str, Any]]:
     """Measure each size, the bare client and the operator side by side."""
     with control_plane(folder, fake_nodes=_NODES) as plane:
-        kubectl = Kubectl(_kubectl(), plane.kubeconfig)
+        kubectl = Kubectl(gotools.binary(paths(), "kubernetes", "kubectl"), plane.kubeconfig)
         kubectl.run("apply", "-f", str(ROOT / "crds"))
         kubectl.run("wait", "--for=condition=Established", "crd", "--all", "--timeout=30s")
         results = []
@@ -193,10 +193,6 @@ async def _idle_cpu(operator: OperatorProcess, seconds: float = 15.0) -> float:
     before = operator.cpu_seconds()
     await asyncio.sleep(seconds)
     return 100 * (operator.cpu_seconds() - before) / seconds
-
-
-def _kubectl() -> Path:
-    return gotools.folder(paths(), "kubernetes") / "kubectl"
 
 
 def table(results: list[dict[str, Any]]) -> str:

@@ -18,7 +18,6 @@ PROMETHEUS = "v0.313.5"
 PROMETHEUS_RELEASE = "v3.13.5"  # the release that the Go module v0.313.5 is
 KWOK = "v0.7.0"
 ENVOY = "1.40.0"
-TRITON = "2.51.0"
 PAUSE_TAG = "3.10"  # the tag in containerd's config of kind's node files
 
 DEBIAN_SUITE = "bookworm"

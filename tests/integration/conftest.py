@@ -31,7 +31,7 @@ def plane(tmp_path_factory):
 @pytest.fixture(scope="session")
 def cluster_kubectl(plane):
     """kubectl as cluster admin; Gateway API, our CRDs and the chart are installed."""
-    kubectl = Kubectl(gotools.folder(paths(), "kubernetes") / "kubectl", plane.kubeconfig)
+    kubectl = Kubectl(gotools.binary(paths(), "kubernetes", "kubectl"), plane.kubeconfig)
     gateway = gotools.module_folder(paths(), "envoy-gateway", "github.com/envoyproxy/gateway")
     crds = gateway / "charts/gateway-helm/charts/crds/crds/gatewayapi-crds.yaml"
     kubectl.run("apply", "--server-side", "-f", str(crds))

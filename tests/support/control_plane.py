@@ -84,7 +84,7 @@ class ControlPlane:
 
     def ready(self) -> bool:
         """Say whether /readyz says ok; what it says instead is raised as ``NotYet``."""
-        kubectl = gotools.folder(paths(), "kubernetes") / "kubectl"
+        kubectl = gotools.binary(paths(), "kubernetes", "kubectl")
         asked = [str(kubectl), f"--kubeconfig={self.kubeconfig}", "get", "--raw", "/readyz"]
         answer = subprocess.run(asked, capture_output=True, text=True, timeout=10, check=False)
         if answer.stdout != "ok":

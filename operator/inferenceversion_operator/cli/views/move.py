@@ -7,6 +7,7 @@ from typing import Any
 from inferenceversion_operator.api.semver import is_semver
 from inferenceversion_operator.cli.errors import UserError
 from inferenceversion_operator.cli.views.status import EndpointView, State, VersionView, view_endpoint
+from inferenceversion_operator.core.endpoint_status import once_stable
 
 Object = Mapping[str, Any]
 
@@ -100,9 +101,8 @@ def _object_of(versions: Iterable[Object], target: VersionView | None) -> Object
     return next((v for v in versions if target and v["metadata"]["name"] == target.name), {"metadata": {}})
 
 
-def _once_stable(endpoint: Object) -> list[str]:
-    history = (endpoint.get("status") or {}).get("history") or ()
-    return [entry["version"] for entry in history if entry.get("outcome") == "Promoted"]
+def _once_stable(endpoint: Object) -> tuple[str, ...]:
+    return once_stable((endpoint.get("status") or {}).get("history") or [])
 
 
 def _refusals(view: EndpointView, target: VersionView | None, wanted: str, obj: Object) -> Iterable[str]:
