@@ -49,7 +49,7 @@ def serves(kubectl, number):
 
     def probe():
         route = get(kubectl, "httproute", "news-sentiment")
-        backend = route["spec"]["rules"][-1]["backendRefs"][0]["name"]
+        backend = route["spec"]["rules"][0]["backendRefs"][0]["name"]
         if backend != name:
             raise NotYet(backend)
         return route
@@ -78,7 +78,7 @@ def test_a_release_moves_the_routes_once_pods_are_ready(serving):
     rest(serving)
     assert roles(serving) == {"2.4.0": "Warm", "2.4.1": "Stable"}
     grpc = get(serving, "grpcroute", "news-sentiment")
-    assert grpc["spec"]["rules"][-1]["backendRefs"][0]["name"] == version_name("news-sentiment-2.4.1")
+    assert grpc["spec"]["rules"][0]["backendRefs"][0]["name"] == version_name("news-sentiment-2.4.1")
     service = get(serving, "service", "news-sentiment")
     assert service["spec"]["selector"]["inferenceversion.io/name"] == version_name("news-sentiment-2.4.1")
 

@@ -122,7 +122,7 @@ class World:
         route = self.objects.get(("HTTPRoute", ENDPOINT))
         if route is None:
             return None
-        backend = route["spec"]["rules"][-1]["backendRefs"][0]["name"]
+        backend = route["spec"]["rules"][0]["backendRefs"][0]["name"]
         return next((v.version for v in self.versions.values() if version_name(v.name) == backend), "gone")
 
     def roles(self):

@@ -245,6 +245,14 @@ def test_a_named_version_is_reached_by_header_while_it_runs():
     assert sorted(headers) == ["2.4.0", "2.4.1"]
 
 
+def test_the_rule_for_all_traffic_keeps_its_place_while_versions_come_and_go():
+    """A Gateway names what a rule leads to by its place: what serves must not change its name."""
+    world = two_versions()
+    first = world.objects["HTTPRoute", "sentiment"]["spec"]["rules"][0]
+    assert all("headers" not in match for match in first["matches"])
+    assert world.objects["GRPCRoute", "sentiment"]["spec"]["rules"][0].get("matches") is None
+
+
 def story(world):
     """A release, a failed one, a rollback and a way forward; the world may crash anywhere."""
     for act in (

@@ -18,7 +18,12 @@ def hostnames(endpoint: InferenceEndpoint, settings: Settings, kind: str = "HTTP
     """Return the endpoint's hostnames; gRPC has names of its own, since a listener takes one kind of route a name."""
     declared = endpoint.gateway.hostnames if endpoint.gateway else ()
     names = list(declared) or [f"{endpoint.name}.{endpoint.namespace}.{settings.gateway_domain}"]
-    return [f"grpc.{name}" for name in names] if kind == "GRPCRoute" else names
+    return [_grpc(name) for name in names] if kind == "GRPCRoute" else names
+
+
+def _grpc(name: str) -> str:
+    """Return the name for gRPC; of a wildcard the star stays in front, nowhere else is it allowed."""
+    return f"*.grpc.{name[2:]}" if name.startswith("*.") else f"grpc.{name}"
 
 
 def parent_refs(endpoint: InferenceEndpoint, settings: Settings) -> list[Object]:
@@ -44,7 +49,7 @@ def make_route(
     """
     by_header = [
         {"matches": [_match(kind, version)], "backendRefs": [_backend(kind, version)]}
-        for version in sorted(named, key=lambda v: v.name)
+        for version in sorted(named, key=lambda v: (v.created, v.name))
     ]
     everything = {"matches": [_match(kind)]} if kind == "HTTPRoute" else {}
     return {
@@ -54,7 +59,10 @@ def make_route(
         "spec": {
             "parentRefs": parent_refs(endpoint, settings),
             "hostnames": hostnames(endpoint, settings, kind),
-            "rules": [*by_header[: _RULES_LIMIT - 1], {**everything, "backendRefs": [_backend(kind, stable)]}],
+            # A Gateway may name what a rule leads to by its place in this list, and Envoy may hear of a route before it
+            # hears of a new such name (503, cluster_not_found). So the rule that all traffic takes has the first place
+            # for ever, and a new version the last: what serves keeps its name. Which rule matches is another matter.
+            "rules": [{**everything, "backendRefs": [_backend(kind, stable)]}, *by_header[: _RULES_LIMIT - 1]],
         },
     }
 
