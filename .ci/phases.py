@@ -97,7 +97,7 @@ def run(phase: Phase) -> Outcome:
 
 
 def counted(phase: Phase, report: Path, code: int, seconds: float) -> Outcome:
-    """Read pytest's report; a phase that failed without a failing test (or without a test) counts as one failure."""
+    """Read pytest's report; a phase that failed without a failing test, or ran none, counts as one failure."""
     if not report.is_file():
         return Outcome(phase.name, ok=False, seconds=seconds, failed=1, note="no report: pytest did not get that far")
     suite = next(ET.parse(report).getroot().iter("testsuite"))  # noqa: S314 - written by pytest a moment ago
@@ -111,8 +111,10 @@ def counted(phase: Phase, report: Path, code: int, seconds: float) -> Outcome:
     note = ""
     if code and not failed:
         failed, note = 1, f"pytest ended with {code}"
+    elif tests == skipped:
+        failed, note = 1, "every test was skipped: nothing is known"
     passed = max(tests - skipped - len(failures), 0)
-    return Outcome(phase.name, code == 0, seconds, passed, failed, skipped, note, failures)
+    return Outcome(phase.name, failed == 0, seconds, passed, failed, skipped, note, failures)
 
 
 def summary(outcomes: list[Outcome]) -> int:

@@ -4,8 +4,8 @@ from dataclasses import replace
 from pathlib import Path
 
 import pytest
-import yaml
 
+from inferenceversion_operator.cli.output import to_yaml
 from inferenceversion_operator.core.objects.config_map import make_config_map
 from inferenceversion_operator.core.objects.deployment import make_deployment
 from inferenceversion_operator.core.objects.endpoint import make_endpoint
@@ -14,14 +14,6 @@ from inferenceversion_operator.core.objects.pod_disruption_budget import make_po
 from inferenceversion_operator.core.objects.route import make_route
 from inferenceversion_operator.core.objects.service import make_endpoint_service, make_version_service
 from tests.support.builders import SETTINGS, ZEROS, a_version, an_endpoint
-
-
-class Plain(yaml.SafeDumper):
-    """YAML without anchors, as a reader expects it."""
-
-    def ignore_aliases(self, data):
-        return True
-
 
 GOLDEN = Path(__file__).parents[3] / "golden" / "objects"
 VERSION = a_version("2.4.1")
@@ -60,7 +52,7 @@ CASES = {
 
 @pytest.mark.parametrize("name", CASES)
 def test_golden(name, golden):
-    golden(GOLDEN / f"{name}.yaml", yaml.dump(CASES[name](), Dumper=Plain, sort_keys=False, width=120))
+    golden(GOLDEN / f"{name}.yaml", to_yaml(CASES[name]()))
 
 
 def test_no_golden_is_left_behind():
@@ -148,3 +140,24 @@ def test_hostnames_that_the_user_declared_are_used_and_grpc_has_its_own():
 def test_a_route_never_has_more_rules_than_the_gateway_api_takes():
     many = [a_version(f"1.{n}.0") for n in range(40)]
     assert len(make_route("HTTPRoute", an_endpoint(), VERSION, many, SETTINGS)["spec"]["rules"]) == 16
+
+
+def test_a_wildcard_keeps_its_star_in_front_where_grpc_has_a_name_of_its_own():
+    from inferenceversion_operator.api.types import Gateway
+
+    endpoint = an_endpoint(gateway=Gateway(hostnames=("*.example.com",)))
+    assert make_route("GRPCRoute", endpoint, VERSION, [], SETTINGS)["spec"]["hostnames"] == ["*.grpc.example.com"]
+
+
+def test_one_request_of_a_claim_is_named_where_a_container_may_name_it():
+    claim = {"name": "gpu", "resourceClaimName": "big", "request": "half"}
+    pod = make_pod_spec(replace(VERSION, runtime=replace(VERSION.runtime, resource_claims=(claim,))), "cm", SETTINGS)
+    assert pod["resourceClaims"] == [{"name": "gpu", "resourceClaimName": "big"}]
+    assert pod["containers"][0]["resources"]["claims"] == [{"name": "gpu", "request": "half"}]
+
+
+def test_dollars_are_doubled_since_the_kubelet_halves_them():
+    runtime = replace(VERSION.runtime, env={"PASSWORD": "a$$b$(HOME)"})
+    pod = make_pod_spec(replace(from_source("image:///opt/$$x"), runtime=runtime), "cm", SETTINGS)
+    assert pod["containers"][0]["env"] == [{"name": "PASSWORD", "value": "a$$$$b$$(HOME)"}]
+    assert "/opt/$$$$x" in pod["initContainers"][0]["command"]
