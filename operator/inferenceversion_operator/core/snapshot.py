@@ -42,12 +42,14 @@ class Failure:
     Attributes:
         object_name: name of the child that could not be written.
         needs_a_person: retrying alone won't help.
+        retry_after: seconds that the API server asked to wait.
     """
 
     reason: str
     message: str
     object_name: str
     needs_a_person: bool
+    retry_after: float | None = None
 
 
 @dataclass(frozen=True, slots=True)

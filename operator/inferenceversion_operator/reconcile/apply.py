@@ -5,61 +5,73 @@ from collections.abc import Iterable
 
 from inferenceversion_operator.adapters.kube.client import ApiError
 from inferenceversion_operator.adapters.kube.writer import Writer
-from inferenceversion_operator.api.labels import API_VERSION
+from inferenceversion_operator.api.labels import API_VERSION, LABEL_NAME
 from inferenceversion_operator.core.plan import Event, Object, Plan, Ref, StatusOf
 from inferenceversion_operator.core.snapshot import Failure
 from inferenceversion_operator.outcome import Stalled
 
-_KIND_OF_REASON = {"Forbidden": "Forbidden", "Invalid": "Invalid", "BadRequest": "Invalid"}
+_KIND_OF_REASON = {"BadRequest": "Invalid"}
+# Client errors that pass by themselves: the login is renewed, the namespace or kind comes back, others are done.
+_PASSING = (401, 404, 408, 409, 425, 429)
 
 
 async def apply(plan: Plan, writer: Writer) -> Failure | None:
     """Carry a plan out.
 
-    A refused object does not keep the status from being written: the status is where the user reads of it. Traffic
-    stays where it was, and nothing shrinks.
+    A refused object does not keep the status from being written: the status is where the user reads of it. Nothing
+    shrinks then. Traffic is kept as it should be, unless what was refused belongs to the version it leads to: a
+    candidate that can't be made takes nothing from the version that serves.
 
     Returns:
-        What the API server refused for good, if it did.
+        What the API server refused, if it did: for good, or for now.
 
     Raises:
-        ApiError, aiohttp.ClientError, TimeoutError: transient; the whole plan is tried again.
+        ApiError: a status was refused.
+        aiohttp.ClientError, TimeoutError: the server was not reached; the whole plan is tried again.
     """
-    failure = await _apply_all(plan.capacity, writer)
+    failures = await _apply_all(plan.capacity, writer)
     await asyncio.gather(*(_status(status, writer) for status in plan.version_statuses))
     if plan.endpoint_status:
         await _status(plan.endpoint_status, writer)
-    if failure is None:
-        failure = await _apply_all(plan.traffic, writer)
+    if not _belong_to_stable(failures, plan.traffic):
+        failures += await _apply_all(plan.traffic, writer)
     await asyncio.gather(*(_event(event, writer) for event in plan.events))
-    if failure is None:
-        failure = await _apply_all(plan.release, writer)
-    if failure is None:
+    if not failures:
+        failures = await _apply_all(plan.release, writer)
+    if not failures:
         await asyncio.gather(*(writer.delete(r.kind, r.namespace, r.name, r.uid) for r in plan.prune))
-    return failure
+    return failures[0] if failures else None
 
 
-async def _apply_all(objects: Iterable[Object], writer: Writer) -> Failure | None:
-    """Apply side by side; every object is tried, the first refusal is returned."""
+async def _apply_all(objects: Iterable[Object], writer: Writer) -> list[Failure]:
+    """Apply side by side; every object is tried."""
     outcomes = await asyncio.gather(*(writer.apply(obj) for obj in objects), return_exceptions=True)
-    failure: Failure | None = None
+    failures: list[Failure] = []
     for obj, outcome in zip(objects, outcomes, strict=True):
         if not isinstance(outcome, BaseException):
             continue
         refused = _refusal(obj, outcome)
         if refused is None:
             raise outcome
-        failure = failure or refused
-    return failure
+        failures.append(refused)
+    return failures
+
+
+def _belong_to_stable(failures: Iterable[Failure], traffic: Iterable[Object]) -> bool:
+    """Say whether anything of the version that the endpoint's Service selects was refused."""
+    names = {obj["spec"]["selector"][LABEL_NAME] for obj in traffic if obj["kind"] == "Service"}
+    return any(failure.object_name.startswith(name) for failure in failures for name in names)
 
 
 def _refusal(obj: Object, error: BaseException) -> Failure | None:
     name = obj["metadata"]["name"]
     if isinstance(error, Stalled):
         return Failure(error.reason, error.message, name, needs_a_person=True)
-    if isinstance(error, ApiError) and error.reason in _KIND_OF_REASON:
+    if isinstance(error, ApiError):
         message = f"{obj['kind']} {name}: {error.message}"
-        return Failure(_KIND_OF_REASON[error.reason], message, name, needs_a_person=True)
+        for_good = 400 <= error.status < 500 and error.status not in _PASSING
+        reason = _KIND_OF_REASON.get(error.reason, error.reason)
+        return Failure(reason, message, name, needs_a_person=for_good, retry_after=error.retry_after)
     return None
 
 

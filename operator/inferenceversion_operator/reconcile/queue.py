@@ -3,10 +3,12 @@
 import asyncio
 import heapq
 import itertools
+import logging
 import random
 from collections.abc import Awaitable, Callable, Hashable
 from typing import Generic, TypeVar
 
+log = logging.getLogger(__name__)
 K = TypeVar("K", bound=Hashable)
 _BACKOFF_S = (0.2, 60.0)
 
@@ -49,9 +51,13 @@ class Queue(Generic[K]):
         """Ask for a key again after its backoff (doubling, with jitter); return the delay in seconds."""
         failures = self._failures[key] = self._failures.get(key, 0) + 1
         first, most = _BACKOFF_S
-        delay = max(at_least, random.uniform(0.5, 1.0) * min(most, first * 2.0 ** (failures - 1)))
+        delay = max(at_least, random.uniform(0.5, 1.0) * min(most, first * 2.0 ** min(failures - 1, 30)))
         self.add(key, delay)
         return delay
+
+    def failures(self, key: K) -> int:
+        """How often in a row a key was retried."""
+        return self._failures.get(key, 0)
 
     def succeeded(self, key: K) -> None:
         """Forget the failures of a key."""
@@ -74,6 +80,9 @@ class Queue(Generic[K]):
             self._busy.add(key)
             try:
                 await self._work(key)
+            except Exception:  # one key must not end the work on all others
+                log.exception("%s", key)
+                self.retry(key)
             finally:
                 self._busy.discard(key)
                 if key in self._dirty:

@@ -18,6 +18,8 @@ log = logging.getLogger(__name__)
 _WORKERS = 16
 # What needs a person is looked at again rarely: an event of the repaired object comes first as a rule.
 _REFUSED_RETRY_S = 15.0
+# What passes by itself is told when it has not passed so many times: one full queue of the API server is no news.
+_TOLD_AFTER = 3
 
 
 class Reconciler:
@@ -32,6 +34,7 @@ class Reconciler:
         self._writer = writer
         self._settings = settings
         self._failures: dict[Key, Failure] = {}
+        self._told_at: dict[Key, float] = {}
         self.queue: Queue[Key] = Queue(self.reconcile, _WORKERS)
         self._reader = Reader()
 
@@ -51,22 +54,32 @@ class Reconciler:
             trace = not is_transport_error(error)
             log.warning("endpoint %s/%s: %r; again in %.1f s", *key, error, delay, exc_info=trace)
             return
-        self._remember(key, failure)
+        self._remember(key, failure, time.monotonic())
         if plan.recheck_at:
             self.queue.add(key, max(0.05, (plan.recheck_at - datetime.now(UTC)).total_seconds()))
         log.debug("endpoint %s/%s: reconciled in %.0f ms", *key, (time.monotonic() - started) * 1000)
 
-    def _remember(self, key: Key, failure: Failure | None) -> None:
+    def _remember(self, key: Key, failure: Failure | None, now: float) -> None:
+        """Keep what was refused for the status to tell.
+
+        A status that is written brings the object back here at once, and a server may tell the same refusal in other
+        words each time (the order of a list of errors is random). So what is told changes now and then at most.
+        """
         known = self._failures.get(key)
         if failure is None:
             self.queue.succeeded(key)
             if known is not None:
                 del self._failures[key]
+                del self._told_at[key]
                 self.queue.add(key)
             return
-        self._failures[key] = failure
-        if failure == known:
-            self.queue.retry(key, _REFUSED_RETRY_S)
-        else:  # the status doesn't tell of it yet
+        if not failure.needs_a_person and self.queue.failures(key) + 1 < _TOLD_AFTER:
+            delay = self.queue.retry(key, failure.retry_after or 0.0)
+            log.warning("endpoint %s/%s: %s: %s; again in %.1f s", *key, failure.reason, failure.message, delay)
+        elif known is None or (failure != known and now - self._told_at[key] >= _REFUSED_RETRY_S):
             log.warning("endpoint %s/%s: %s: %s", *key, failure.reason, failure.message)
-            self.queue.add(key)
+            self._failures[key], self._told_at[key] = failure, now
+            self.queue.retry(key)
+            self.queue.add(key)  # the status doesn't tell of it yet
+        else:
+            self.queue.retry(key, _REFUSED_RETRY_S if failure.needs_a_person else failure.retry_after or 0.0)

@@ -116,3 +116,25 @@ async def test_retries_double_up_to_a_minute_and_success_starts_over():
         queue.succeeded("a")
         assert queue.retry("a") <= 0.2
         assert queue.retry("a", at_least=7.0) >= 7.0
+
+
+async def test_after_a_day_of_failures_the_backoff_is_still_a_number():
+    queue = Queue(Worker(), 1)
+    for _ in range(1100):  # 2.0 ** 1024 is none
+        delay = queue.retry("a")
+    assert 30 <= delay <= 60
+
+
+async def test_a_turn_that_raises_ends_neither_the_others_nor_its_key():
+    turns = []
+
+    async def work(key):
+        turns.append(key)
+        if key == "bad":
+            raise OverflowError("date value out of range")
+
+    async with running(work) as queue:
+        queue.add("bad")
+        queue.add("good")
+        await until(lambda: turns.count("bad") == 2)
+        assert "good" in turns
