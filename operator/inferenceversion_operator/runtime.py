@@ -164,8 +164,8 @@ class Runtime:
                 await self._discover_routes()
                 for resource in (INFERENCE_VERSION, INFERENCE_ENDPOINT):
                     for namespace in self._namespaces():
-                        objects, _ = await list_all(self._client, resource, namespace)
-                        self.cache.replace(resource.kind, objects, namespace)
+                        objects, version = await list_all(self._client, resource, namespace)
+                        self.cache.replace(resource.kind, objects, version, namespace)
             except Exception as error:
                 if not isinstance(error, ApiError) and not is_transport_error(error):
                     raise

@@ -49,7 +49,7 @@ def test_a_late_deletion_of_the_predecessor_leaves_the_new_object():
 def test_a_list_removes_what_was_deleted_unwatched():
     cache, changed = filled(obj("Deployment", "d"), obj("Deployment", "e"), obj("Service", "d"))
     changed.clear()
-    cache.replace("Deployment", [obj("Deployment", "e")])
+    cache.replace("Deployment", [obj("Deployment", "e")], "9")
     assert {o["kind"] for o in cache.of_endpoint(("ns", "news"))} == {"Deployment", "Service"}
     assert cache.get("Deployment", "ns", "d") is None
     assert changed == [("ns", "news")]
@@ -57,7 +57,7 @@ def test_a_list_removes_what_was_deleted_unwatched():
 
 def test_a_list_of_one_namespace_leaves_the_others():
     cache, _ = filled(obj("Deployment", "d"), obj("Deployment", "d", namespace="other"))
-    cache.replace("Deployment", [], "ns")
+    cache.replace("Deployment", [], "9", "ns")
     assert cache.get("Deployment", "other", "d") is not None
 
 
@@ -73,3 +73,34 @@ def test_the_last_object_takes_the_key_along():
     cache, _ = filled(obj("Deployment", "d"))
     cache.remove(obj("Deployment", "d"))
     assert cache.endpoints() == ()
+
+
+def test_an_object_whose_label_was_edited_is_news_to_both_endpoints():
+    cache, changed = filled(obj("Service", "s", endpoint="news"))
+    cache.put(obj("Service", "s", version="2", endpoint="sports"))
+    assert changed == [("ns", "news"), ("ns", "news"), ("ns", "sports")]
+    assert cache.of_endpoint(("ns", "news")) == ()
+
+
+def test_what_was_made_while_a_list_was_on_its_way_is_not_taken_as_deleted():
+    cache, _ = filled(obj("InferenceVersion", "old", version="5"), obj("InferenceVersion", "new", version="8"))
+    cache.replace("InferenceVersion", [], "7")
+    assert cache.get("InferenceVersion", "ns", "old") is None
+    assert cache.get("InferenceVersion", "ns", "new") is not None
+
+
+def test_what_was_deleted_is_not_brought_back_by_a_list_that_was_on_its_way():
+    version = obj("InferenceVersion", "v", version="5", uid="gone")
+    cache, _ = filled(version)
+    cache.remove(obj("InferenceVersion", "v", version="8", uid="gone"))
+    cache.replace("InferenceVersion", [version], "7")
+    assert cache.get("InferenceVersion", "ns", "v") is None
+    cache.put(obj("InferenceVersion", "v", version="9", uid="another"))
+    assert cache.get("InferenceVersion", "ns", "v") is not None
+
+
+def test_an_object_that_got_our_label_back_is_known_again():
+    cache, _ = filled(obj("Service", "s", version="5"))
+    cache.remove(obj("Service", "s", version="8"))  # the watch tells a lost label as a deletion
+    cache.put(obj("Service", "s", version="9"))
+    assert cache.get("Service", "ns", "s") is not None

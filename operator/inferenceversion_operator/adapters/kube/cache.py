@@ -8,6 +8,7 @@ from inferenceversion_operator.api.labels import LABEL_ENDPOINT
 Object = Mapping[str, Any]
 Key = tuple[str, str]  # namespace and endpoint
 _Id = tuple[str, str, str]  # kind, namespace, name
+_DELETED_LIMIT = 10_000
 
 
 def endpoint_key(obj: Object) -> Key | None:
@@ -45,17 +46,23 @@ class Cache:
         self._on_change = on_change
         self._objects: dict[_Id, Object] = {}
         self._by_endpoint: dict[Key, dict[_Id, Object]] = {}
+        # The last uids and the version they left with: a list or an answer that was on its way brings none back, while
+        # an object that only lost our label may return.
+        self._deleted: dict[str, int] = {}
 
     def put(self, obj: Object) -> None:
         """Remember an object, unless what is known is newer (our own write may arrive before the watch does)."""
         ident = _id(obj)
         known = self._objects.get(ident)
+        if _version(obj) <= self._deleted.get(_uid(obj), -1):
+            return
         if known is not None and _version(known) >= _version(obj) and _uid(known) == _uid(obj):
             return
-        if known is not None:
-            self._forget(ident)
+        before = self._forget(ident) if known is not None else None
         self._objects[ident] = thin = slim(obj)
         key = endpoint_key(obj)
+        if before and before != key:  # a label was edited: the endpoint that lost the object wants it back
+            self._on_change(before, ident[0])
         if key:
             self._by_endpoint.setdefault(key, {})[ident] = thin
             self._on_change(key, ident[0])
@@ -64,19 +71,29 @@ class Cache:
         """Forget an object that was deleted; a newer one of the same name stays."""
         ident = _id(obj)
         known = self._objects.get(ident)
+        if len(self._deleted) >= _DELETED_LIMIT:
+            self._deleted.pop(next(iter(self._deleted)))
+        self._deleted[_uid(obj)] = _version(obj)
         if known is None or _uid(known) != _uid(obj):
             return
         key = self._forget(ident)
         if key:
             self._on_change(key, ident[0])
 
-    def replace(self, kind: str, objects: Iterable[Object], namespace: str | None = None) -> None:
-        """Take a fresh list of a kind as the truth: what it doesn't hold was deleted while nobody watched."""
+    def replace(self, kind: str, objects: Iterable[Object], as_of: str, namespace: str | None = None) -> None:
+        """Take a fresh list of a kind as the truth: what it doesn't hold was deleted while nobody watched.
+
+        Args:
+            as_of: resource version of the list; what is newer was made after it and stays.
+        """
         fresh = {_id(obj): obj for obj in objects}
         gone = [
             ident
-            for ident in self._objects
-            if ident[0] == kind and namespace in (None, ident[1]) and ident not in fresh
+            for ident, known in self._objects.items()
+            if ident[0] == kind
+            and namespace in (None, ident[1])
+            and ident not in fresh
+            and _version(known) <= _number(as_of)
         ]
         for ident in gone:
             key = self._forget(ident)
@@ -119,5 +136,8 @@ def _uid(obj: Object) -> str:
 
 def _version(obj: Object) -> int:
     # Resource versions of one resource are ordered integers (KEP-5504, promised since Kubernetes 1.35, true before).
-    text = str(obj["metadata"].get("resourceVersion", "0"))
+    return _number(str(obj["metadata"].get("resourceVersion", "0")))
+
+
+def _number(text: str) -> int:
     return int(text) if text.isdigit() else 0

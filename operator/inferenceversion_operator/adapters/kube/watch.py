@@ -75,7 +75,7 @@ class Watch:
 
     async def _list(self) -> None:
         objects, version = await list_all(self._client, self._resource, self._namespace)
-        self._cache.replace(self._resource.kind, objects, self._namespace)
+        self._cache.replace(self._resource.kind, objects, version, self._namespace)
         self._version = version
         self.heard_at = time.monotonic()
         self.synced.set()
@@ -132,4 +132,4 @@ def _selector(resource: Resource) -> dict[str, str]:
 
 def _backoff(failures: int) -> float:
     first, most = _BACKOFF_S
-    return random.uniform(0.5, 1.0) * min(most, first * 2.0 ** (failures - 1))
+    return random.uniform(0.5, 1.0) * min(most, first * 2.0 ** min(failures - 1, 30))
