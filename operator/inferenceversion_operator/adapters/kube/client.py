@@ -7,8 +7,9 @@ operator's own work, so this speaks plain JSON and takes only the login from a l
 import asyncio
 import json
 import os
+import re
 import time
-from collections.abc import AsyncIterator, Mapping
+from collections.abc import AsyncIterator, Mapping, Sequence
 from contextlib import asynccontextmanager
 from typing import TYPE_CHECKING, Any, Self
 
@@ -18,10 +19,14 @@ import kopf
 if TYPE_CHECKING:
     import ssl
 
+Body = Mapping[str, Any] | Sequence[Mapping[str, Any]]  # an object, or a JSON patch
 _TIMEOUT_S = 30.0
 # Service account tokens are rotated by the kubelet well before they expire; reading the file is cheap.
 _LOGIN_TTL_S = 60.0
 _CONNECTIONS = 64
+# What YAML 1.1 takes as a line break or not at all when it stands in a string as it is.
+_NOT_IN_YAML = re.compile("[\x7f-\x9f\u2028\u2029\ufeff\ufffe\uffff]")
+_SURROGATE = re.compile("[\ud800-\udfff]")
 
 
 class ApiError(Exception):
@@ -90,7 +95,7 @@ class KubeClient:
         path: str,
         *,
         params: Mapping[str, str] | None = None,
-        body: Mapping[str, Any] | None = None,
+        body: Body | None = None,
         content_type: str = "application/json",
     ) -> dict[str, Any]:
         """Send one request and return the decoded answer.
@@ -128,12 +133,12 @@ class KubeClient:
         *,
         timeout: aiohttp.ClientTimeout,
         params: Mapping[str, str] | None = None,
-        body: Mapping[str, Any] | None = None,
+        body: Body | None = None,
         content_type: str = "application/json",
     ) -> AsyncIterator[aiohttp.ClientResponse]:
         if self._session is None:
             raise RuntimeError("KubeClient is used outside of its context")
-        data = json.dumps(body).encode() if body is not None else None
+        data = encode(body) if body is not None else None
         headers = self._headers() | ({"Content-Type": content_type} if data is not None else {})
         url = self._info.server.rstrip("/") + path
         async with self._session.request(
@@ -148,6 +153,16 @@ class KubeClient:
         if self._fixed is None and now - self._logged_in > _LOGIN_TTL_S:
             self._info, self._logged_in = login(), now
         return dict(self._info.as_http_headers())
+
+
+def encode(body: Body) -> bytes:
+    """Return JSON that is the same to a reader of YAML, as which the API server reads an apply.
+
+    YAML knows no surrogate pairs, so what is beyond the basic plane (an emoji in a model's error) goes as it is. Half
+    of a pair is no character at all and no server would store it.
+    """
+    text = _SURROGATE.sub("\ufffd", json.dumps(body, ensure_ascii=False))
+    return _NOT_IN_YAML.sub(lambda found: f"\\u{ord(found[0]):04x}", text).encode()
 
 
 async def _error(response: aiohttp.ClientResponse) -> ApiError:

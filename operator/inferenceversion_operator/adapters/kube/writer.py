@@ -12,12 +12,13 @@ from typing import Any
 from inferenceversion_operator.adapters.kube.cache import Cache, slim
 from inferenceversion_operator.adapters.kube.client import ApiError, KubeClient
 from inferenceversion_operator.adapters.kube.resources import BY_KIND, EVENT
-from inferenceversion_operator.api.labels import ANNOTATION_APPLIED, FIELD_MANAGER
+from inferenceversion_operator.api.labels import ANNOTATION_APPLIED, API_VERSION, FIELD_MANAGER, LABEL_MANAGED_BY
 from inferenceversion_operator.outcome import Stalled
 
 log = logging.getLogger(__name__)
 Object = Mapping[str, Any]
 _APPLY = "application/apply-patch+yaml"
+_JSON_PATCH = "application/json-patch+json"
 
 
 class Action(StrEnum):
@@ -61,17 +62,21 @@ class Writer:
         ident = (kind, meta["namespace"], meta["name"])
         if live is not None and self._as_wanted(ident, live, stamped, fingerprint):
             return Action.UNCHANGED
-        # Without force the first apply takes nothing over: an object that somebody else made keeps its owner.
-        params = {"fieldManager": FIELD_MANAGER, "force": "true" if live is not None else "false"}
+        there = live or await self._look_up(*ident)
+        if there is not None and kind == "InferenceEndpoint":  # declared a moment ago: the watch is about to tell
+            return Action.UNCHANGED
+        if there is not None and not self._is_ours(there, wanted):
+            raise _taken(kind, meta["name"])
+        # Without force the first apply takes nothing over, should somebody else be quicker with that name.
+        params = {"fieldManager": FIELD_MANAGER, "force": "true" if there is not None else "false"}
         path = BY_KIND[kind].path(meta["namespace"], meta["name"])
         try:
             stored = await self._send("PATCH", kind, path, params=params, body=stamped, content_type=_APPLY)
         except ApiError as error:
             if "NamespaceTerminating" in error.causes:  # all of it is going, and nobody waits for this one
                 return Action.UNCHANGED
-            if error.status == 409 and live is None:
-                hint = "rename or delete it, or give the endpoint another name"
-                raise Stalled("NameTaken", f"{kind} {meta['name']} exists and is not ours: {hint}") from error
+            if error.status == 409 and there is None:
+                raise _taken(kind, meta["name"]) from error
             raise
         self._equal[ident] = (fingerprint, _generation(stored))
         self._cache.put(stored)
@@ -89,6 +94,9 @@ class Writer:
         path = resource.path(namespace, name, "status")
         try:
             stored = await self._send("PATCH", kind, path, params=params, body=body, content_type=_APPLY)
+            if stored.get("status") != status:  # an apply leaves alone what somebody else wrote by hand
+                replace = [{"op": "replace", "path": "/status", "value": status}]
+                stored = await self._send("PATCH", kind, path, body=replace, content_type=_JSON_PATCH)
         except ApiError as error:
             if error.status == 404:  # deleted meanwhile: nobody reads its status
                 return Action.UNCHANGED
@@ -129,6 +137,27 @@ class Writer:
         except ApiError as error:
             log.warning("event %s of %s: %s", reason, regarding["name"], error)
 
+    async def _look_up(self, kind: str, namespace: str, name: str) -> Object | None:
+        """Return an object that the watch does not know: its label is gone, or somebody else made it.
+
+        An apply alone would not tell: it only meets a conflict where both set one field to different values.
+        """
+        params = {"fieldSelector": f"metadata.name={name}", "resourceVersion": "0"}
+        items: list[Object] = (await self._client.request("GET", BY_KIND[kind].path(namespace), params=params))["items"]
+        return items[0] if items else None
+
+    def _is_ours(self, there: Object, wanted: Object) -> bool:
+        """Say whether an object may be made as wanted: it has our label or our owner, and no other living owner."""
+        owner, wanted_owner = _controller(there), _controller(wanted)
+        if owner is None:
+            return (there["metadata"].get("labels") or {}).get(LABEL_MANAGED_BY) == FIELD_MANAGER
+        if wanted_owner is not None and owner["uid"] == wanted_owner["uid"]:
+            return True
+        if owner.get("apiVersion") != API_VERSION:
+            return False
+        living = self._cache.get(owner["kind"], there["metadata"]["namespace"], owner["name"])
+        return living is None or living["metadata"].get("uid") != owner["uid"]
+
     async def _send(self, verb: str, kind: str, path: str, **request: Any) -> dict[str, Any]:
         if not self._may_write():
             raise ApiError(403, "NotLeader", "this process does not lead and writes nothing")
@@ -138,10 +167,11 @@ class Writer:
     def _as_wanted(self, ident: tuple[str, str, str], live: Object, wanted: Object, fingerprint: str) -> bool:
         if (live["metadata"].get("annotations") or {}).get(ANNOTATION_APPLIED) != fingerprint:
             return False
-        if not holds(live["metadata"], wanted["metadata"]):
+        if not _metadata_holds(live["metadata"], wanted["metadata"]):
             return False
         # The server may store a value in another form than ours: what it made of our last write is as wanted.
-        return holds(live, slim(wanted)) or self._equal.get(ident) == (fingerprint, _generation(live))
+        rest = {key: value for key, value in slim(wanted).items() if key != "metadata"}
+        return holds(live, rest) or self._equal.get(ident) == (fingerprint, _generation(live))
 
 
 def holds(live: Any, wanted: Any) -> bool:
@@ -153,6 +183,25 @@ def holds(live: Any, wanted: Any) -> bool:
         same = isinstance(live, list) and len(live) == len(wanted)
         return same and all(holds(a, b) for a, b in zip(live, wanted, strict=True))
     return bool(live == wanted)
+
+
+def _metadata_holds(live: Object, wanted: Object) -> bool:
+    """Say whether the metadata is as wanted; owners that others added don't matter."""
+    rest = {key: value for key, value in wanted.items() if key != "ownerReferences"}
+    owners = live.get("ownerReferences") or ()
+    return holds(live, rest) and all(
+        any(holds(owner, mine) for owner in owners) for mine in wanted.get("ownerReferences", ())
+    )
+
+
+def _controller(obj: Object) -> Object | None:
+    owners: list[Object] = obj["metadata"].get("ownerReferences") or []
+    return next((owner for owner in owners if owner.get("controller")), None)
+
+
+def _taken(kind: str, name: str) -> Stalled:
+    hint = "rename or delete it, or give the endpoint another name"
+    return Stalled("NameTaken", f"{kind} {name} exists and is not ours: {hint}")
 
 
 def _generation(obj: Object) -> str:
