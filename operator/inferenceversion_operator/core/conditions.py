@@ -7,6 +7,7 @@ from typing import Any
 
 # Abnormal-true, as kstatus wants them: present while true, absent otherwise.
 _ABNORMAL = ("Reconciling", "Stalled", "Failed")
+_REASON_LIMIT = 128  # by the CRD; what others tell may be longer
 _MESSAGE_LIMIT = 2048
 
 
@@ -24,8 +25,13 @@ def timestamp(moment: datetime) -> str:
 
 
 def parse_timestamp(text: str) -> datetime:
-    """Return the moment that a ``metav1.Time`` or ``metav1.MicroTime`` names."""
-    return datetime.fromisoformat(text)
+    """Return the moment that a ``metav1.Time`` or ``metav1.MicroTime`` names.
+
+    Raises:
+        ValueError: it names none.
+    """
+    moment = datetime.fromisoformat(text)
+    return moment if moment.tzinfo else moment.replace(tzinfo=UTC)
 
 
 def merge(
@@ -49,13 +55,18 @@ def merge(
             {
                 "type": condition.type,
                 "status": condition.status,
-                "reason": condition.reason,
-                "message": condition.message[:_MESSAGE_LIMIT],
+                "reason": _storable(condition.reason)[:_REASON_LIMIT],
+                "message": _storable(condition.message)[:_MESSAGE_LIMIT],
                 "lastTransitionTime": earlier["lastTransitionTime"] if earlier and same else timestamp(now),
                 "observedGeneration": generation,
             }
         )
     return merged
+
+
+def _storable(text: str) -> str:
+    """Return the text as the API server keeps it: half of a surrogate pair, which JSON can hold, is no character."""
+    return text.encode("utf-8", "replace").decode()
 
 
 def find(conditions: Iterable[Mapping[str, Any]] | None, kind: str) -> Mapping[str, Any] | None:

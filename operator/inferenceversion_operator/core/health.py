@@ -165,6 +165,6 @@ def _last_end(status: Mapping[str, Any] | None) -> Mapping[str, Any] | None:
 def _told(message: str) -> dict[str, str]:
     try:
         told = json.loads(message)
-    except ValueError:
+    except (ValueError, RecursionError):
         return {}
     return {k: str(v) for k, v in told.items()} if isinstance(told, dict) else {}

@@ -270,3 +270,11 @@ def test_warm_up_that_is_switched_off_is_said():
 @pytest.mark.parametrize(("tail", "shown"), TAILS.values(), ids=TAILS)
 def test_the_cause_is_found_in_a_log_tail(tail, shown):
     assert load_error(tail) == shown
+
+
+@pytest.mark.parametrize("message", ["[" * 4096, '{"reason": "x"', "\x00", '["a"]', "null"])
+def test_a_message_that_fetch_did_not_write_is_told_as_it_is(message):
+    ended = container("fetch", terminated={"exitCode": 1, "message": message})
+    told = health(pod(init=[ended])).problem
+    assert told.reason == "FetchFailed"
+    assert message in told.message

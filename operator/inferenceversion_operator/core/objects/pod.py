@@ -56,7 +56,7 @@ def make_pod_spec(version: InferenceVersion, config_map: str, settings: Settings
         "nodeSelector": dict(runtime.node_selector),
         "tolerations": [dict(t) for t in runtime.tolerations],
         "imagePullSecrets": [{"name": name} for name in runtime.image_pull_secrets],
-        "resourceClaims": [dict(claim) for claim in runtime.resource_claims],
+        "resourceClaims": [{k: v for k, v in claim.items() if k != "request"} for claim in runtime.resource_claims],
         "serviceAccountName": runtime.service_account,
         "runtimeClassName": runtime.runtime_class,
     }
@@ -129,7 +129,8 @@ def _triton(version: InferenceVersion) -> Object:
     if runtime.requests:
         resources["requests"] = dict(runtime.requests)
     if runtime.resource_claims:
-        resources["claims"] = [{"name": claim["name"]} for claim in runtime.resource_claims]
+        used = ("name", "request")  # one request of the claim, or all of it
+        resources["claims"] = [{k: claim[k] for k in used if claim.get(k)} for claim in runtime.resource_claims]
     # Through the guard's probe port: Ready means that the whole road to Triton is open.
     ready = {"httpGet": {"path": "/v2/health/ready", "port": PROBES}, "timeoutSeconds": 5}
     live = {"httpGet": {"path": "/v2/health/live", "port": PROBES}, "timeoutSeconds": 5}
@@ -167,5 +168,7 @@ def _triton(version: InferenceVersion) -> Object:
         ],
     }
     if runtime.env:
-        container["env"] = [{"name": name, "value": value} for name, value in runtime.env.items()]
+        # The kubelet makes "$" of "$$" and expands $(NAME): what is written is what Triton gets.
+        env = {name: value.replace("$", "$$") for name, value in runtime.env.items()}
+        container["env"] = [{"name": name, "value": value} for name, value in env.items()]
     return container

@@ -37,7 +37,8 @@ def stage_container(version: InferenceVersion, security: Object) -> list[Object]
             "image": version.runtime.image,
             "imagePullPolicy": "IfNotPresent",
             # -T: a folder and a single file both arrive as "source"; -L: what links point at, so that it is hashed.
-            "command": ["cp", "-rLT", "--", f"/{path.strip('/')}", "/staging/source"],
+            # The kubelet makes "$" of "$$" in a command.
+            "command": ["cp", "-rLT", "--", f"/{path.strip('/')}".replace("$", "$$"), "/staging/source"],
             "resources": {"requests": {"cpu": "100m", "memory": "64Mi"}, "limits": {"memory": "256Mi"}},
             "securityContext": security,
             "terminationMessagePolicy": "FallbackToLogsOnError",

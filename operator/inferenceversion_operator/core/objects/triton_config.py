@@ -23,6 +23,8 @@ ENSEMBLE_KEEP_KEY = "ensemble.keep"
 WARMUP_TEXT = "warm up"
 # What stands for -1 in a warm-up sample; a model that takes any length takes this one.
 WARMUP_ANY_SIZE = 16
+# The strings of all samples are in the ConfigMap, which holds 1 MiB; whoever takes more is not warmed up.
+WARMUP_STRINGS_MAX = 16_384
 
 _DATATYPES = {"BYTES": "TYPE_STRING"}  # every other datatype is TYPE_ and its own name
 _ACCELERATED = ("onnxruntime", "tensorflow")  # backends that hand subgraphs to TensorRT when asked
@@ -52,8 +54,11 @@ def warmup_files(version: InferenceVersion, model: RepositoryModel) -> list[Warm
     """Return the warm-up files of the model: one for each number of strings that an input takes."""
     if not _warms_up(version, model):
         return []
-    counts = {prod(_sample_dims(version, tensor)) for tensor in model.inputs if tensor.datatype == "BYTES"}
-    return [_warmup_file(count) for count in sorted(counts)]
+    return [_warmup_file(count) for count in sorted(_string_counts(version, model))]
+
+
+def _string_counts(version: InferenceVersion, model: RepositoryModel) -> set[int]:
+    return {prod(_sample_dims(version, tensor)) for tensor in model.inputs if tensor.datatype == "BYTES"}
 
 
 def _warmup_file(count: int) -> WarmupFile:
@@ -175,7 +180,8 @@ def _parameters(version: InferenceVersion, model: RepositoryModel) -> list[tuple
 def _warms_up(version: InferenceVersion, model: RepositoryModel) -> bool:
     """Say whether Triton warms the model up; vLLM does so itself, and an ensemble is its models."""
     able = model.step is not Step.ENSEMBLE and _backend(version, model) != "vllm"
-    return version.triton.warmup and able and bool(model.inputs)
+    wanted = version.triton.warmup and able and bool(model.inputs)
+    return wanted and sum(_string_counts(version, model)) <= WARMUP_STRINGS_MAX
 
 
 def _warmup(version: InferenceVersion, model: RepositoryModel) -> Iterator[Field]:

@@ -148,3 +148,10 @@ def _tokens(text):
     """Return the lines without indentation, and without those of default values: the library prints none."""
     defaults = {"enable: false", "max_batch_size: 0", "kind: KIND_AUTO", "timeout_action: REJECT"}
     return [line.strip() for line in text.splitlines() if line.strip() not in defaults]
+
+
+@pytest.mark.parametrize("shape", [(16_385,), (2**63 - 1,) * 8])
+def test_a_warm_up_of_more_strings_than_a_config_map_holds_is_left_out(shape):
+    files = make_triton_configs(version(inputs=(Tensor("TEXT", "BYTES", shape),)))
+    assert set(files) == {"config.pbtxt"}
+    assert not parse(files["config.pbtxt"]).model_warmup
