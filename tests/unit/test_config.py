@@ -37,7 +37,17 @@ def test_everything_as_the_chart_sets_it():
         ({"IVO_FETCH_IMAGE": " "}, "IVO_FETCH_IMAGE"),
         ({"IVO_GATEWAY_PARENT_REFS": "public"}, "IVO_GATEWAY_PARENT_REFS"),
         ({"IVO_GATEWAY_PARENT_REFS": '["public"]'}, "IVO_GATEWAY_PARENT_REFS"),
+        ({"IVO_GATEWAY_PARENT_REFS": '[{"nam": "public"}]'}, "IVO_GATEWAY_PARENT_REFS"),
+        ({"IVO_GATEWAY_PARENT_REFS": '[{"name": "Public!"}]'}, "name of a Gateway"),
+        ({"IVO_GATEWAY_DOMAIN": "*.example.com"}, "IVO_GATEWAY_DOMAIN"),
         ({"IVO_HEALTH_PORT": "http"}, "IVO_HEALTH_PORT"),
+        ({"IVO_HEALTH_PORT": "70000"}, "IVO_HEALTH_PORT"),
+        ({"IVO_READY_DEADLINE_SECONDS": "nan"}, "IVO_READY_DEADLINE_SECONDS"),
+        ({"IVO_READY_DEADLINE_SECONDS": "inf"}, "IVO_READY_DEADLINE_SECONDS"),
+        ({"IVO_READY_DEADLINE_SECONDS": "-1"}, "IVO_READY_DEADLINE_SECONDS"),
+        ({"IVO_IMAGE_PULL_POLICY": "Sometimes"}, "IVO_IMAGE_PULL_POLICY"),
+        ({"IVO_LOG_LEVEL": "loud"}, "IVO_LOG_LEVEL"),
+        ({"IVO_WATCH_NAMESPACES": "news,a b"}, "IVO_WATCH_NAMESPACES"),
     ],
 )
 def test_what_is_wrong_is_named(change, named):
