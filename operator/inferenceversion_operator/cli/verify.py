@@ -74,5 +74,5 @@ def _graphs(version: InferenceVersion, artifact: Path) -> list[Path]:
         return [artifact]
     if (artifact / "model.onnx").is_file():
         return [artifact / "model.onnx"]
-    parts = [artifact / part.path for part in (version.preprocessor, version.postprocessor) if part]
+    parts = [artifact / part.path for part in version.parts.values()]
     return sorted(path for path in artifact.rglob("*.onnx") if not any(path.is_relative_to(part) for part in parts))

@@ -225,9 +225,17 @@ def test_version_and_bare_call(iv):
     assert iv("nonsense").exit_code == 2
 
 
-def test_an_install_without_the_extra_says_so():
-    code = "import sys; sys.modules['typer'] = None; from inferenceversion_operator.cli.__main__ import main; main()"
+def without_the_extra(module):
+    code = f"import sys; sys.modules['typer'] = None; from inferenceversion_operator.cli.{module} import main; main()"
     env = {"PYTHONPATH": str(ROOT / "operator")}
     done = subprocess.run([sys.executable, "-c", code], env=env, capture_output=True, text=True, check=False)
-    assert (done.returncode, done.stdout) == (2, "")
-    assert done.stderr == "typer is not installed: pip install 'inferenceversion-operator[cli]'\n"
+    return done.returncode, done.stdout, done.stderr
+
+
+def test_an_install_without_the_extra_says_so():
+    said = "typer is not installed: pip install 'inferenceversion-operator[cli]'\n"
+    assert without_the_extra("__main__") == (2, "", said)
+
+
+def test_an_install_without_the_extra_completes_nothing():
+    assert without_the_extra("kubectl_complete") == (0, ":4\n", "")
