@@ -33,7 +33,7 @@ test: $(STAMP) ## Everything: lint, unit, cluster up, integration, e2e; one summ
 	$(PY) .ci/phases.py $(ARGS)
 
 .PHONY: unit
-unit: triton-server ## Unit tests and goldens: no cluster, seconds (ARGS="-k name" chooses)
+unit: triton-server ## Unit tests and goldens: no cluster, two minutes (ARGS="-k name" chooses)
 	$(PY) -m pytest $(wildcard tests/unit tests/golden) --junit-xml=$(RESULTS)/unit.xml $(ARGS)
 
 # The real tritonserver for tests on loopback, in the cache; a second time costs nothing.

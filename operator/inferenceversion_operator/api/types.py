@@ -1,7 +1,8 @@
 """Typed, frozen views of both custom resources; ``parse`` fills them from what the API server stores.
 
 Sizes are bytes, durations milliseconds, rates fractions (0.001 is 0.1 %). The CRDs in ``crds/`` are the source
-of truth: a view holds what the rest of the code reads, with the schema's defaults applied.
+of truth: a view holds what the rest of the code reads, with the schema's defaults applied. Nothing acts upon
+``cuda``, ``min_driver``, ``error_rate``, ``strategy`` and ``autoscaling`` beyond ``min_replicas`` yet.
 """
 
 from collections.abc import Mapping
