@@ -25,7 +25,7 @@ OLD, NEW = "2.4.0", "2.4.1"
 @pytest.fixture(scope="module")
 def both(ns: Namespace, image: str) -> Namespace:
     """Return the namespace with 2.4.1 stable and 2.4.0 warm."""
-    ns.apply(sentiment(OLD, image))
+    ns.apply(sentiment(OLD, image, guardrails={"timeout": "6s"}))
     ns.wait_stable(OLD)
     first_answer(ns)
     switch_under_load(ns, image)
@@ -42,7 +42,7 @@ _switch: dict[str, Load | GrpcLoad] = {}
 
 def switch_under_load(ns: Namespace, image: str) -> None:
     with Load(ns.target(), rate=20) as load, Load(ns.target(), rate=2, keep_alive=False) as fresh:
-        ns.apply(sentiment(NEW, image, guardrails={"timeout": "2s"}))
+        ns.apply(sentiment(NEW, image, guardrails={"timeout": "5s"}))
         ns.wait_stable(NEW)
         wait_until("waiting until 2.4.1 answers alone", lambda: set(versions_of(load.last(40))) == {NEW}, within=30)
     _switch.update(kept=load, fresh=fresh)
@@ -97,12 +97,12 @@ def test_grpc_is_answered_with_the_same_headers(both):
 
 
 def test_rollback_is_one_patch_and_one_second(both):
-    with Load(both.target(), rate=50) as load, GrpcLoad(both.target(), rate=10) as grpc:
+    with Load(both.target(), rate=30) as load, GrpcLoad(both.target(), rate=5) as grpc:
         wait_until("waiting until 2.4.1 answers", lambda: len(load.answers) > 20, within=30)
         asked = time.monotonic()
         both.kubectl.patch("iep", "news", {"spec": {"version": OLD}})
         returned = time.monotonic()
-        wait_until("waiting until 2.4.0 answers alone", lambda: set(versions_of(load.last(100))) == {OLD}, within=30)
+        wait_until("waiting until 2.4.0 answers alone", lambda: set(versions_of(load.last(60))) == {OLD}, within=30)
     assert failed(load.answers) == []
     assert failed(grpc.answers, good=0) == []
     took = settled_after(load.answers, asked, lambda answer: answer.version == OLD)
