@@ -8,7 +8,6 @@ import contextlib
 import json
 import secrets
 import shutil
-import socket
 import subprocess
 import sys
 from collections.abc import Iterator
@@ -19,6 +18,7 @@ import yaml
 
 from dev import gotools, kwok
 from dev.paths import paths
+from tests.support.ports import free_ports
 from tests.support.wait import NotYet, wait_until
 
 _AUDIT = {
@@ -102,7 +102,7 @@ def control_plane(folder: Path, fake_nodes: int = 0) -> Iterator[ControlPlane]:
     """
     build(*_PROGRAMS)
     kubernetes, etcd = gotools.folder(paths(), "kubernetes"), gotools.folder(paths(), "etcd")
-    etcd_port, peer_port, api_port = _free_ports(3)
+    etcd_port, peer_port, api_port = free_ports(3)
     token = secrets.token_hex(16)
     plane = ControlPlane(folder, folder / "kubeconfig", f"https://127.0.0.1:{api_port}", token)
     _write_files(plane)
@@ -210,14 +210,6 @@ def _running(folder: Path, name: str, command: list[str]) -> Iterator[None]:
             yield
         finally:
             process.kill()  # nothing of it is kept
-
-
-def _free_ports(count: int) -> list[int]:
-    with contextlib.ExitStack() as stack:
-        sockets = [stack.enter_context(socket.socket()) for _ in range(count)]
-        for one in sockets:
-            one.bind(("127.0.0.1", 0))
-        return [one.getsockname()[1] for one in sockets]
 
 
 if __name__ == "__main__":  # make control-plane

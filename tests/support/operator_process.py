@@ -3,13 +3,13 @@
 import contextlib
 import os
 import signal
-import socket
 import subprocess
 import sys
 import urllib.request
 from collections.abc import Iterator
 from pathlib import Path
 
+from tests.support.ports import free_ports
 from tests.support.wait import NotYet, wait_until
 
 ROOT = Path(__file__).parents[2]
@@ -20,7 +20,7 @@ class OperatorProcess:
     """An operator that watches one cluster; started on demand."""
 
     def __init__(self, kubeconfig: Path, log: Path, **environ: str) -> None:
-        self._port = _free_port()
+        (self._port,) = free_ports(1)
         self._environ = {
             **os.environ,
             "KUBECONFIG": str(kubeconfig),
@@ -85,12 +85,6 @@ class OperatorProcess:
                 return bool(answer.status == 200)
         except OSError as error:
             raise NotYet(str(error)) from error
-
-
-def _free_port() -> int:
-    with socket.socket() as one:
-        one.bind(("127.0.0.1", 0))
-        return int(one.getsockname()[1])
 
 
 @contextlib.contextmanager

@@ -1,36 +1,24 @@
 """Child processes that are ready when they are handed out and gone when the test is."""
 
 import contextlib
-import socket
 import subprocess
-import time
 from collections.abc import Callable, Iterator, Sequence
 from pathlib import Path
 
-
-def free_ports(count: int) -> list[int]:
-    """Return ports that nobody listens on now, all different."""
-    with contextlib.ExitStack() as stack:
-        sockets = [stack.enter_context(socket.socket()) for _ in range(count)]
-        for one in sockets:
-            one.bind(("127.0.0.1", 0))
-        return [one.getsockname()[1] for one in sockets]
+from tests.support import wait
+from tests.support.wait import NotYet
 
 
 def wait_until(what: str, probe: Callable[[], object], within: float = 30) -> None:
-    """Ask ``probe`` until it returns something true; say on timeout what it said last."""
-    deadline = time.monotonic() + within
-    seen: object = None
-    while time.monotonic() < deadline:
+    """Wait as ``tests.support.wait`` does; a server that does not answer yet is one of the things to be seen."""
+
+    def look() -> object:
         try:
-            seen = probe()
+            return probe()
         except OSError as error:
-            seen = error
-        else:
-            if seen:
-                return
-        time.sleep(0.05)  # between two looks
-    raise TimeoutError(f"{what}: not within {within} s; last seen: {seen!r}")
+            raise NotYet(repr(error)) from error
+
+    wait.wait_until(what, look, within=within, every=0.05)
 
 
 @contextlib.contextmanager

@@ -16,7 +16,8 @@ from datetime import timedelta
 from pathlib import Path
 from typing import Any, Self
 
-from tests.support.servers.process import free_ports, running, wait_until
+from tests.support.ports import free_ports
+from tests.support.servers.process import running, wait_until
 
 KEY, SECRET = "AKIDFORTESTS", "a-secret-that-must-never-be-printed"
 _WEED = Path(sys.executable).with_name("weed")

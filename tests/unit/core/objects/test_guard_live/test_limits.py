@@ -25,10 +25,10 @@ from tests.support.envoy_client import (
     metrics,
     raw,
     request,
-    wait_until,
 )
 from tests.support.envoy_upstream import SERVICE, SLOW
 from tests.support.envoy_version import version
+from tests.support.wait import wait_until
 
 
 @pytest.mark.parametrize("chunked", [False, True], ids=["content-length", "chunked"])
@@ -59,7 +59,7 @@ def test_slow_answer_is_504_and_in_the_histogram(upstream):
         assert answer.status == 504
         assert "guardrails.timeout (600 ms)" in answer.error
         name = 'envoy_http_downstream_rq_time_%s{envoy_http_conn_manager_prefix="inference_http"%s}'
-        wait_until(lambda: metrics(envoy)[name % ("count", "")] == 1, "the 504 is not in the histogram")
+        wait_until("the 504 is in the histogram", lambda: metrics(envoy)[name % ("count", "")] == 1, within=10)
         seen = metrics(envoy)
         assert seen[name % ("bucket", ',le="500"')] == 0  # it took longer than 500 ms
         assert seen[name % ("bucket", ',le="1200"')] == 1
@@ -136,7 +136,7 @@ def test_unfinished_uploads_are_bounded_by_memory(upstream):
             connection = held.enter_context(socket.create_connection(("127.0.0.1", envoy.port(8080))))
             connection.sendall(head + b"12345")
         active = 'envoy_http_downstream_rq_active{envoy_http_conn_manager_prefix="inference_http"}'
-        wait_until(lambda: metrics(envoy)[active] == limits_of(large).uploads)
+        wait_until("all uploads began", lambda: metrics(envoy)[active] == limits_of(large).uploads, within=10)
         with socket.create_connection(("127.0.0.1", envoy.port(8080)), timeout=10) as one_more:
             one_more.sendall(head)
             response = http.client.HTTPResponse(one_more)

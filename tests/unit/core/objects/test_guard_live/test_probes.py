@@ -15,9 +15,9 @@ from tests.support.envoy_client import (
     checked,
     metrics,
     request,
-    wait_until,
 )
 from tests.support.envoy_upstream import SERVICE
+from tests.support.wait import wait_until
 
 
 @pytest.mark.parametrize(("path", "status"), [("/ready", 200), ("/v2/health/live", 200), ("/v2/health/ready", 200)])
@@ -37,7 +37,12 @@ def test_metrics_hold_the_slo_and_the_timeout_as_bounds(ask, envoy):
         'envoy_vhost_vcluster_upstream_rq_total{envoy_virtual_cluster="shadow",envoy_virtual_host="inference_http"}'
     )
     size = f'envoy_cluster_upstream_rq_body_size_bucket{{envoy_cluster_name="triton_http",le="{LIMIT}"}}'
-    wait_until(lambda: metrics(envoy).get(shadow) == 1 and metrics(envoy).get(size, 0) >= 2)
+
+    def counted():
+        seen = metrics(envoy)
+        return seen.get(shadow) == 1 and seen.get(size, 0) >= 2
+
+    wait_until("both requests are counted", counted, within=10)
     seen = metrics(envoy)
     for bound in ("83", "112.5", "600", "+Inf"):
         for lane in ("inference_http", "inference_grpc"):
