@@ -20,7 +20,8 @@ def register(registry: kopf.OperatorRegistry, config: Config) -> None:
     """
     runtime = Runtime(config)
 
-    @kopf.on.startup(registry=registry)
+    # The API server may come up later than this process does.
+    @kopf.on.startup(registry=registry, backoff=5.0)
     async def start(settings: kopf.OperatorSettings, **_: Any) -> None:
         settings.posting.enabled = False
         settings.scanning.disabled = True

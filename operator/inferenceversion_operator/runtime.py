@@ -53,6 +53,13 @@ class Runtime:
         Raises:
             kopf.PermanentError: the CRDs are not installed.
         """
+        try:
+            await self._start()
+        except BaseException:  # it may be tried again, from the beginning
+            await self.stop()
+            raise
+
+    async def _start(self) -> None:
         self._client = await KubeClient().__aenter__()
         await self._check_crds()
         self._reconciler = Reconciler(self.cache, Writer(self._client, self.cache), lambda: self._settings)
@@ -70,8 +77,11 @@ class Runtime:
         for task in self._tasks:
             task.cancel()
         await asyncio.gather(*self._tasks, return_exceptions=True)
+        self._tasks.clear()
+        self._watches.clear()
         if self._client:
             await self._client.__aexit__()
+            self._client = None
 
     def see(self, kind: str | None, obj: Mapping[str, Any]) -> None:
         """Take an event of a custom resource; ``kind`` is None for what kopf listed.

@@ -65,7 +65,7 @@ def observe(cache: Cache, key: Key, settings: Settings, failure: Failure | None,
 def _read_version(obj: Object, reader: Reader, versions: list[InferenceVersion], broken: list[Broken]) -> None:
     try:
         versions.append(reader.read(obj))
-    except (KeyError, TypeError, ValueError) as error:
+    except (ArithmeticError, AttributeError, LookupError, TypeError, ValueError) as error:
         meta = obj["metadata"]
         problem = f"{type(error).__name__}: {error}"
         broken.append(
