@@ -69,7 +69,7 @@ golden: $(STAMP) ## Write the goldens anew; review the diff like code
 	git status --short tests
 
 .PHONY: bench
-bench: $(STAMP) ## Measure on the running cluster (needs: make up); numbers go to docs/benchmarks.md
+bench: control-plane ## Measure beside a bare client, on a control plane of its own (docs/benchmarks.md; needs: Go)
 	$(PY) -m bench $(ARGS)
 
 ##@ Build

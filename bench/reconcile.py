@@ -75,6 +75,7 @@ async def run(folder: Path, sizes: list[int], say: Say) -> list[dict[str, Any]]:
                 ) as operator:
                     ours = await _operator(client, operator, size)
                 results.append({"versions": size, "bare": bare, "operator": ours, "ratio": ours["rate"] / bare["rate"]})
+                say(f"{size} versions: {ours['rate']:.1f}/s, {results[-1]['ratio']:.2f} of the bare client")
                 kubectl.run("delete", "namespace", f"bare-{size}", f"ours-{size}", timeout=600)
     return results
 

@@ -1,8 +1,12 @@
 """Rules of the tree that no linter knows."""
 
 import re
+import subprocess
+import sys
 import tomllib
 from pathlib import Path
+
+import pytest
 
 import inferenceversion_operator
 
@@ -71,3 +75,19 @@ def test_wheel_is_the_package_and_the_crds():
     build = tomllib.loads((ROOT / "pyproject.toml").read_text())["tool"]["hatch"]["build"]["targets"]["wheel"]
     assert build["packages"] == ["operator/inferenceversion_operator"]
     assert build["force-include"] == {"crds": "inferenceversion_operator/crds"}
+
+
+# The official client is not among them: kopf imports it where it is installed, and the operator's image has none.
+@pytest.mark.parametrize(
+    ("module", "others"),
+    [
+        ("inferenceversion_operator.__main__", ("cel", "jsonschema", "obstore", "onnx", "rich", "typer")),
+        ("inferenceversion_operator.fetch.__main__", ("aiohttp", "cel", "jsonschema", "kopf", "kubernetes", "typer")),
+        ("inferenceversion_operator.cli.app", ("aiohttp", "kopf", "kubernetes", "obstore", "onnx")),
+    ],
+)
+def test_a_process_loads_nothing_that_only_others_need(module, others):
+    code = f"import sys, {module}; print(*sorted(set({others!r}) & sys.modules.keys()))"
+    command = [sys.executable, "-c", code]
+    done = subprocess.run(command, env={"PYTHONPATH": str(OPERATOR)}, capture_output=True, text=True, check=True)
+    assert done.stdout.split() == []
