@@ -10,8 +10,8 @@ from inferenceversion_operator.api.labels import ANNOTATION_DELETE_PROTECTION
 from inferenceversion_operator.core import version_status
 from inferenceversion_operator.core.objects import pod, service
 from inferenceversion_operator.core.objects.config_map import make_config_map
-from inferenceversion_operator.core.objects.fetch_plan import SOURCE_MOUNT
 from inferenceversion_operator.core.objects.guard import clusters, listeners
+from inferenceversion_operator.core.objects.source import SOURCE_MOUNT
 from inferenceversion_operator.fetch.__main__ import parse
 from inferenceversion_operator.fetch.errors import Reason
 from inferenceversion_operator.fetch.plan import parse_plan

@@ -11,11 +11,10 @@ from inferenceversion_operator.core.objects.repository import (
     file_name_of,
     repository_models,
 )
+from inferenceversion_operator.core.objects.source import SOURCE_MOUNT, is_mounted
 from inferenceversion_operator.core.objects.triton_config import ENSEMBLE_KEEP_KEY, warmup_files
 
 FETCH_KEY = "fetch.json"
-SOURCE_MOUNT = "/source"
-_MOUNTED_SCHEMES = ("image://", "pvc://", "oci://")
 _STEPS = {"preprocessor": Step.PRE, "postprocessor": Step.POST}  # what a part becomes in an ensemble
 
 
@@ -23,7 +22,7 @@ def make_fetch_plan(version: InferenceVersion) -> dict[str, Any]:
     """Return the content of ``fetch.json``."""
     models = repository_models(version)
     plan: dict[str, Any] = {"source": version.model.source}
-    if version.model.source.startswith(_MOUNTED_SCHEMES):
+    if is_mounted(version):
         plan["mounted"] = SOURCE_MOUNT
     return plan | {
         "weightHash": version.model.weight_hash,

@@ -3,6 +3,14 @@
 from inferenceversion_operator.api.types import InferenceVersion
 from inferenceversion_operator.core.objects.common import Object
 
+SOURCE_MOUNT = "/source"
+_MOUNTED = ("image", "pvc", "oci")
+
+
+def is_mounted(version: InferenceVersion) -> bool:
+    """Say whether the source is a volume of the pod; every other one is downloaded by fetch."""
+    return _split(version)[0] in _MOUNTED
+
 
 def source_volume(version: InferenceVersion) -> list[Object]:
     """Return the volume of a source that is mounted; nothing for one that fetch downloads."""
@@ -17,12 +25,12 @@ def source_volume(version: InferenceVersion) -> list[Object]:
 
 
 def source_mount(version: InferenceVersion) -> list[Object]:
-    """Return fetch's mount of the source at ``/source``."""
+    """Return fetch's mount of the source."""
+    if not is_mounted(version):
+        return []
     scheme, rest = _split(version)
     path = {"image": "source", "pvc": rest.partition("/")[2].strip("/")}.get(scheme, "")
-    if scheme not in ("image", "pvc", "oci"):
-        return []
-    mount: Object = {"name": "source", "mountPath": "/source", "readOnly": True}
+    mount: Object = {"name": "source", "mountPath": SOURCE_MOUNT, "readOnly": True}
     return [mount | ({"subPath": path} if path else {})]
 
 
