@@ -45,7 +45,7 @@ def says(kubectl, kind, name, wanted, status=None, within=15):
 REFUSED = {
     "names": {"nodeSelector": {f"{'x' * 254}{n}/zone": "x" for n in range(12)}},
     "huge-pages": {"resources": {"requests": {"hugepages-2Mi": "2Mi"}, "limits": {"memory": "1Gi"}}},
-    "resource": {"resources": {"limits": {"requests.nvidia.com/gpu": 1}}},
+    "resource": {"resources": {"limits": {f"{'x' * 254}/gpu": 1}}},
 }
 
 
