@@ -15,7 +15,8 @@ _CAUSES = (
     re.compile(r"Error parsing text-format [\w.]+: (?P<cause>.+)"),
     re.compile(r"Poll failed for model directory '(?P<model>[^']*)': (?P<cause>.+)"),
     re.compile(r"error: creating server: (?P<cause>.+)"),
-    re.compile(r"(?P<cause>.*(?:failed|error|exception|critical|not found|no such file).*)", re.IGNORECASE),
+    # Anchored: tried at every place of a long line, this alone would take a second.
+    re.compile(r"^(?P<cause>.*(?:failed|error|exception|critical|not found|no such file).*)", re.IGNORECASE),
 )
 
 
