@@ -144,6 +144,11 @@ def _at_rest(seen: Snapshot, version: InferenceVersion, role: Role, release: Rel
             Condition("Stalled", "True", "ReleaseFailed", hint),
             Condition("Failed", "True", "ReleaseFailed", hint),
         ]
+    if release.stalled and release.held and release.held.name == version.name:
+        return [
+            Condition("Ready", "False", release.stalled.reason, release.stalled.message),
+            Condition("Stalled", "True", release.stalled.reason, release.stalled.message),
+        ]
     if role is Role.RETIRED:
         return [Condition("Ready", "True", "Retired", "was stable before; scaled to zero")]
     pin = seen.endpoint.pin if seen.endpoint else None

@@ -7,6 +7,7 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from inferenceversion_operator.api.names import version_name
+from inferenceversion_operator.api.types import Strategy
 from inferenceversion_operator.core.decide import decide
 from tests.support.builders import SETTINGS, a_version, an_endpoint
 from tests.support.world import Crash, World
@@ -185,6 +186,22 @@ def test_pause_holds_a_new_version_back_and_lets_a_rollback_pass():
     assert world.serving == "2.4.1"
     assert world.roles()["2.4.2"] == "Idle"
     world.edit_endpoint(pin="2.4.0").settle()
+    assert world.serving == "2.4.0"
+
+
+def test_a_strategy_that_is_not_there_yet_moves_nothing_and_says_so():
+    world = World().apply(a_version("2.4.0")).settle()
+    world.apply(a_version("2.4.1", strategy=Strategy.CANARY)).settle()
+    assert world.serving == "2.4.0"
+    assert world.replicas("2.4.1") is None
+    assert world.condition("2.4.1", "Stalled")["reason"] == "StrategyNotSupported"
+    assert "set traffic.strategy to Immediate" in world.endpoint_condition("Stalled")["message"]
+    world.apply(a_version("2.4.1")).settle()
+    assert world.serving == "2.4.1"
+
+
+def test_the_first_version_of_an_endpoint_goes_straight_in_whatever_its_strategy():
+    world = World().apply(a_version("2.4.0", strategy=Strategy.CANARY)).settle()
     assert world.serving == "2.4.0"
 
 

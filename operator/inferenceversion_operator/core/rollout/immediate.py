@@ -4,7 +4,7 @@ from dataclasses import dataclass, replace
 from datetime import datetime, timedelta
 
 from inferenceversion_operator.api.names import version_name
-from inferenceversion_operator.api.types import InferenceVersion
+from inferenceversion_operator.api.types import InferenceVersion, Strategy
 from inferenceversion_operator.core.conditions import find, parse_timestamp, timestamp
 from inferenceversion_operator.core.health import observe_health
 from inferenceversion_operator.core.rollout.choose import choose_version, has_failed
@@ -25,6 +25,7 @@ class Release:
     failed: InferenceVersion | None = None  # was given up just now
     failure: str = ""
     stalled: Stalled | None = None
+    held: InferenceVersion | None = None  # the version that is wanted and can't be released
     recheck_at: datetime | None = None
 
 
@@ -38,6 +39,8 @@ def next_release(seen: Snapshot, now: datetime) -> Release:
     if wanted is None or (stable and wanted.name == stable.name):
         return _record_failure(seen, Release(stable=stable))
     since = _candidate_since(seen, wanted, now)
+    if stable and wanted.strategy is not Strategy.IMMEDIATE and not _served_before(seen, wanted):
+        return Release(stable=stable, stalled=_not_supported(wanted), held=wanted)
     if _on_hold(seen, wanted):
         return Release(stable=stable, candidate=wanted if since else None, since=since)
     waiting = Release(stable=stable, candidate=wanted, since=since or timestamp(now))
@@ -70,9 +73,21 @@ def _on_hold(seen: Snapshot, wanted: InferenceVersion) -> bool:
     endpoint = seen.endpoint
     if endpoint is None or not endpoint.paused:
         return False
-    history = endpoint.status.get("history", ())
-    served = any(e["version"] == wanted.version and e.get("outcome") == "Promoted" for e in history)
-    return not (served and endpoint.pin == wanted.version)
+    return not (endpoint.pin == wanted.version and _served_before(seen, wanted))
+
+
+def _served_before(seen: Snapshot, version: InferenceVersion) -> bool:
+    history = seen.endpoint.status.get("history", ()) if seen.endpoint else ()
+    return any(e["version"] == version.version and e.get("outcome") == "Promoted" for e in history)
+
+
+def _not_supported(version: InferenceVersion) -> Stalled:
+    # To release it all at once would be what its author wanted to avoid.
+    return Stalled(
+        "StrategyNotSupported",
+        f"version {version.version} asks for traffic.strategy {version.strategy}, and this operator releases Immediate "
+        "alone: set traffic.strategy to Immediate (it may be changed); traffic stays where it is",
+    )
 
 
 def _hold_or_give_up(seen: Snapshot, waiting: Release, candidate: InferenceVersion, now: datetime) -> Release:
