@@ -1,4 +1,4 @@
-"""The kinds of error the control loop knows; everything else is transient. Imports nothing."""
+"""The errors that the control loop expects; everything else is transient. Imports nothing."""
 
 
 class Outcome(Exception):
@@ -13,10 +13,6 @@ class Outcome(Exception):
         super().__init__(message)
         self.reason = reason
         self.message = message
-
-
-class Waiting(Outcome):
-    """Normal: something is on its way; look again when it changes."""
 
 
 class Stalled(Outcome):

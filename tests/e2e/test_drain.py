@@ -1,5 +1,6 @@
 """A pod that goes takes no request with it."""
 
+import json
 import time
 
 import pytest
@@ -36,7 +37,21 @@ def test_a_pod_that_is_deleted_under_load_fails_no_request(two_pods):
     assert failed(grpc.answers, good=0) == []
 
 
-def test_a_budget_keeps_the_last_pod_from_being_evicted(two_pods):
+def test_a_budget_lets_one_pod_be_evicted_and_not_the_other(two_pods):
     name = two_pods.seen("iv", "news-1.0.0")["status"]["name"]
-    budget = two_pods.seen("pdb", name)
-    assert budget["spec"].get("maxUnavailable") == 1 or budget["spec"].get("minAvailable")
+    wait_until(
+        "waiting until one pod may go",
+        lambda: two_pods.seen("pdb", name)["status"]["disruptionsAllowed"] == 1,
+        within=60,
+    )
+    first, second = (pod["metadata"]["name"] for pod in two_pods.pods("news-1.0.0")[:2])
+    two_pods.kubectl.run(*eviction(two_pods, first), stdin=evicted(first))
+    assert "disruption budget" in two_pods.kubectl.refused(*eviction(two_pods, second), stdin=evicted(second))
+
+
+def eviction(namespace: Namespace, pod: str) -> tuple[str, ...]:
+    return "create", "--raw", f"/api/v1/namespaces/{namespace.name}/pods/{pod}/eviction", "-f", "-"
+
+
+def evicted(pod: str) -> str:
+    return json.dumps({"apiVersion": "policy/v1", "kind": "Eviction", "metadata": {"name": pod}})

@@ -109,21 +109,22 @@ def test_a_bad_request_is_answered_by_the_model_and_stamped(running, client):
 
 
 @pytest.mark.parametrize(
-    ("method", "path"),
+    ("path", "statuses"),
     [
-        ("POST", f"/v2/repository/models/{MODEL}/unload"),
-        ("POST", "/v2/repository/index"),
-        ("POST", "/v2/trace/setting"),
-        ("POST", "/v2/logging"),
-        ("POST", "/v2/systemsharedmemory/region/x/register"),
-        ("POST", f"/v2//repository/models/{MODEL}/unload"),
-        ("POST", f"/v2/models/../repository/models/{MODEL}/unload"),
-        ("POST", f"/v2/%72epository/models/{MODEL}/unload"),
+        (f"/v2/repository/models/{MODEL}/unload", (403,)),
+        ("/v2/repository/index", (403,)),
+        ("/v2/trace/setting", (403,)),
+        ("/v2/logging", (403,)),
+        ("/v2/systemsharedmemory/region/x/register", (403,)),
+        # Spelled otherwise; the Gateway may refuse, redirect or mend it before the guard sees it.
+        (f"/v2//repository/models/{MODEL}/unload", (307, 400, 403, 404)),
+        (f"/v2/models/../repository/models/{MODEL}/unload", (307, 400, 403, 404)),
+        (f"/v2/%72epository/models/{MODEL}/unload", (307, 400, 403, 404)),
     ],
 )
-def test_what_would_change_the_version_is_closed(running, client, method, path):
-    answer = client.send(method, path, body=b"{}")
-    assert answer.status in (400, 403, 404)
+def test_what_would_change_the_version_is_closed(running, client, path, statuses):
+    answer = client.send("POST", path, body=b"{}")
+    assert answer.status in statuses
     assert failed([ask(running.target())]) == []
 
 

@@ -135,6 +135,16 @@ def test_the_version_that_serves_is_protected_from_deletion(serving):
     serving.run("delete", "iv", "news-sentiment-2.4.0")
 
 
+def test_the_endpoint_that_leads_traffic_is_protected_too(serving):
+    rest(serving)
+    said = serving.refused("delete", "iep", "news-sentiment")
+    assert "leads traffic to version 2.4.0" in said
+    assert "inferenceversion.io/delete-protection=disabled" in said
+    serving.run("annotate", "iep", "news-sentiment", "inferenceversion.io/delete-protection=disabled")
+    serving.run("delete", "iep", "news-sentiment")
+    serves(serving, "2.4.0")
+
+
 def test_protection_never_holds_up_a_namespace(serving):
     rest(serving)
     serving.run("delete", "namespace", serving.namespace, "--wait=false")

@@ -1,5 +1,7 @@
 """The rights of the chart are those that the operator used in this session: no more, no fewer."""
 
+import pytest
+
 from tests.integration.conftest import rendered_chart
 
 # Granted without having been used here, with the reason.
@@ -29,7 +31,10 @@ def used(plane):
     }
 
 
-def test_every_right_is_used_and_every_use_is_granted(operator, plane):
+def test_every_right_is_used_and_every_use_is_granted(operator, plane, request):
+    session = {item.path.name for item in request.session.items}
+    if not {"test_control_loop.py", "test_release.py"} <= session:
+        pytest.skip("it looks back at what the whole session did: run the folder")
     unused = granted() - used(plane) - set(NOT_USED_HERE)
     assert unused == set(), f"granted and never used: {sorted(unused)}"
     assert used(plane) <= granted()

@@ -106,6 +106,7 @@ class Writer:
 
     async def delete(self, kind: str, namespace: str, name: str, uid: str | None) -> Action:
         """Delete an object, if it still is the one that was seen."""
+        self._equal.pop((kind, namespace, name), None)
         preconditions = {"preconditions": {"uid": uid}} if uid else {}
         body = {"apiVersion": "v1", "kind": "DeleteOptions", "propagationPolicy": "Background", **preconditions}
         try:
