@@ -5,6 +5,8 @@ import json
 import os
 import shlex
 import shutil
+import sys
+from pathlib import Path
 from typing import Any
 
 from dev import build_image as images
@@ -96,7 +98,8 @@ def environment(where: Paths) -> dict[str, str]:
         **cluster.engine_of(where, record).environment,
         "GATEWAY_ADDRESS": seen["gateway"],
         "PROMETHEUS_URL": seen["prometheus"],
-        "PATH": os.pathsep.join([*tools, os.environ.get("PATH", os.defpath)]),
+        # Beside this Python is kubectl-iv: that makes `kubectl iv` work.
+        "PATH": os.pathsep.join([*tools, str(Path(sys.executable).parent), os.environ.get("PATH", os.defpath)]),
     }
 
 

@@ -81,6 +81,14 @@ def source_by_tag(spec: _Spec) -> Iterator[Problem]:
         yield Problem("spec.model.source", "names an image by tag, which can move: write @sha256:<64 hex>")
 
 
+def strategy_that_is_held(spec: _Spec) -> Iterator[Problem]:
+    strategy = spec["traffic"]["strategy"]
+    if strategy != "Immediate":
+        yield Problem(
+            "spec.traffic.strategy", f"{strategy} is not acted upon yet: the version is held back where another serves"
+        )
+
+
 CHECKS: tuple[Callable[[_Spec], Iterator[Problem]], ...] = (
     gpu_without_driver,
     tensorrt_without_gpu,
@@ -89,4 +97,5 @@ CHECKS: tuple[Callable[[_Spec], Iterator[Problem]], ...] = (
     timeout_below_objective,
     queue_longer_than_timeout,
     source_by_tag,
+    strategy_that_is_held,
 )

@@ -18,3 +18,8 @@ def precedence(version: str) -> Version:
 def is_semver(text: str) -> bool:
     """Say whether the text is a version of SemVer 2.0."""
     return Version.is_valid(text)
+
+
+def is_prerelease(version: str) -> bool:
+    """Say whether the version is one before its release, such as 2.5.0-rc.1."""
+    return Version.parse(version).prerelease is not None

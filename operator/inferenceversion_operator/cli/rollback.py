@@ -99,7 +99,7 @@ def _finish(cluster: Cluster, move: Move, output: Format, timeout: float | None)
     took = wait_until(cluster, move.endpoint, serves, hopeless, timeout)
     if took is None:
         show(Outcome(move, changed=True, serving=False), output, as_text([]))
-        why = f"{move.to} does not serve after {timeout:g} s; the pin is set, and it goes on"
+        why = f"{move.to} does not serve after {timeout:g} s; the pin is set (kubectl iv unpin takes it away)"
         raise UserError(f"{why}: kubectl iv status {move.endpoint}")
     done = f"{move.to} serves all requests of {move.endpoint}, after {took:.2f} s"
     show(Outcome(move, changed=True, serving=True, seconds=round(took, 3)), output, as_text([done]))

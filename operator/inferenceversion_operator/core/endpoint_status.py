@@ -5,8 +5,9 @@ from datetime import datetime
 from typing import Any
 
 from inferenceversion_operator.api.names import endpoint_name
-from inferenceversion_operator.api.types import InferenceEndpoint, InferenceVersion
+from inferenceversion_operator.api.types import InferenceEndpoint, InferenceVersion, Role
 from inferenceversion_operator.core.conditions import Condition, find, merge, timestamp
+from inferenceversion_operator.core.health import observe_health
 from inferenceversion_operator.core.objects.route import hostnames, parent_refs
 from inferenceversion_operator.core.plan import Ref, StatusOf
 from inferenceversion_operator.core.rollout.immediate import Release, is_ready
@@ -15,7 +16,7 @@ from inferenceversion_operator.core.snapshot import Snapshot
 
 def endpoint_status(seen: Snapshot, endpoint: InferenceEndpoint, release: Release, now: datetime) -> StatusOf:
     """Return the whole status of the endpoint after this decision."""
-    status: dict[str, Any] = {"observedGeneration": endpoint.generation, "phase": _phase(release)}
+    status: dict[str, Any] = {"observedGeneration": endpoint.generation, "phase": _phase(seen, release)}
     url = _url(seen, endpoint)
     if url:
         status["url"] = url
@@ -50,9 +51,11 @@ def once_stable(history: list[Mapping[str, Any]]) -> tuple[str, ...]:
     return tuple(entry["version"] for entry in history if entry.get("outcome") == "Promoted")
 
 
-def _phase(release: Release) -> str:
+def _phase(seen: Snapshot, release: Release) -> str:
     if release.stalled:
         return "Stalled"
+    if release.stable and not is_ready(seen, release.stable):
+        return "Degraded"
     if release.candidate:
         return "Progressing"
     return "Stable" if release.stable else "Empty"
@@ -72,12 +75,12 @@ def _conditions(seen: Snapshot, endpoint: InferenceEndpoint, release: Release) -
         ready = Condition("Ready", "False", stuck.reason, f"{stuck.message} (serving: {serving})")
         return [routed, ready, stuck]
     if release.candidate or release.stable is None:
-        what = f"version {release.candidate.version} is getting ready" if release.candidate else "no version to serve"
-        serving = f"; version {release.stable.version} serves" if release.stable else ""
+        what = _coming(seen, release.candidate) if release.candidate else "no version to serve"
+        serving = f"; version {release.stable.version} serves" if release.stable else "; nothing serves"
         busy = Condition("Reconciling", "True", "Progressing", what + serving)
         return [routed, Condition("Ready", "False", busy.reason, busy.message), busy]
     if not is_ready(seen, release.stable):
-        message = f"version {release.stable.version} has too few ready replicas"
+        message = _short_of(seen, release.stable)
         return [
             routed,
             Condition("Ready", "False", "Degraded", message),
@@ -87,6 +90,27 @@ def _conditions(seen: Snapshot, endpoint: InferenceEndpoint, release: Release) -
         busy = Condition("Reconciling", "True", routed.reason, routed.message)
         return [routed, Condition("Ready", "False", routed.reason, routed.message), busy]
     return [routed, Condition("Ready", "True", "Serving", f"version {release.stable.version} serves all traffic")]
+
+
+def _coming(seen: Snapshot, candidate: InferenceVersion) -> str:
+    problem = observe_health(seen, candidate).problem
+    why = f": {problem.reason}: {problem.message}" if problem else ""
+    return f"version {candidate.version} is getting ready{why}"
+
+
+def _short_of(seen: Snapshot, stable: InferenceVersion) -> str:
+    """Say how many pods are left, why, and the way out that there is."""
+    health = observe_health(seen, stable)
+    needed = max(1, stable.autoscaling.min_replicas)
+    says = [f"version {stable.version}: {health.ready_replicas} of {needed} replicas ready"]
+    if health.ready_replicas == 0:
+        says.append("requests fail")
+    if health.problem:
+        says.append(f"{health.problem.reason}: {health.problem.message}")
+    warm = [v for v in seen.accepted() if v.status.get("role") == Role.WARM and is_ready(seen, v)]
+    if warm:
+        says.append(f"version {warm[0].version} is warm: kubectl iv rollback {seen.name} {warm[0].version}")
+    return "; ".join(says)
 
 
 def _stuck(seen: Snapshot, endpoint: InferenceEndpoint, release: Release) -> Condition | None:

@@ -4,6 +4,7 @@ from datetime import datetime
 from typing import Any
 
 from inferenceversion_operator.api.names import version_name
+from inferenceversion_operator.api.semver import is_prerelease
 from inferenceversion_operator.api.types import InferenceVersion, Role
 from inferenceversion_operator.core.conditions import Condition, find, merge
 from inferenceversion_operator.core.health import Health, observe_health
@@ -151,10 +152,21 @@ def _at_rest(seen: Snapshot, version: InferenceVersion, role: Role, release: Rel
         ]
     if role is Role.RETIRED:
         return [Condition("Ready", "True", "Retired", "was stable before; scaled to zero")]
-    pin = seen.endpoint.pin if seen.endpoint else None
-    stable = release.stable.version if release.stable else "none"
-    why = f"the endpoint is pinned to {pin}" if pin else f"version {stable} serves"
-    return [Condition("Ready", "True", "NotWanted", f"nothing runs: {why}")]
+    return [Condition("Ready", "True", "NotWanted", f"nothing runs: {_why_not(seen, version, release)}")]
+
+
+def _why_not(seen: Snapshot, version: InferenceVersion, release: Release) -> str:
+    """Say what keeps a version that could serve from being wanted."""
+    if seen.endpoint and seen.endpoint.pin:
+        return f"the endpoint is pinned to {seen.endpoint.pin}"
+    wanted = release.held or release.candidate or release.stable
+    if wanted is None:
+        return "no version serves"
+    if is_prerelease(version.version) and not is_prerelease(wanted.version):
+        return f"a pre-release is wanted only where it is pinned; {wanted.version} is wanted"
+    if release.held and release.stalled:
+        return f"{wanted.version} is wanted, and held back ({release.stalled.reason}): delete it or pin this one"
+    return f"{wanted.version} is wanted"
 
 
 def _ref(version: InferenceVersion) -> Ref:

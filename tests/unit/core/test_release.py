@@ -75,6 +75,30 @@ def test_a_prerelease_is_lower_than_its_release():
     assert world.serving == "2.4.0"
 
 
+def test_a_prerelease_takes_over_only_where_it_is_pinned():
+    world = World().apply(a_version("2.4.0")).settle()
+    world.apply(a_version("2.5.0-rc.1")).settle()
+    assert world.serving == "2.4.0"
+    assert "only where it is pinned" in world.condition("2.5.0-rc.1", "Ready")["message"]
+    world.edit_endpoint(pin="2.5.0-rc.1").settle()
+    assert world.serving == "2.5.0-rc.1"
+    world.edit_endpoint(pin=None).settle()
+    assert world.serving == "2.4.0"
+
+
+def test_while_there_is_no_release_the_highest_prerelease_serves():
+    world = World().apply(a_version("2.5.0-rc.1"), a_version("2.5.0-rc.2")).settle()
+    assert world.serving == "2.5.0-rc.2"
+    world.apply(a_version("2.5.0")).settle()
+    assert world.serving == "2.5.0"
+
+
+def test_a_version_behind_one_that_is_held_names_that_one():
+    world = World().apply(a_version("2.4.0")).settle()
+    world.apply(a_version("2.4.1"), a_version("2.4.2", strategy=Strategy.CANARY)).settle()
+    assert "2.4.2 is wanted, and held back" in world.condition("2.4.1", "Ready")["message"]
+
+
 def test_rollback_is_one_field_and_needs_no_new_pod():
     world = two_versions().edit_endpoint(pin="2.4.0", generation=2)
     world.step()
@@ -219,6 +243,29 @@ def test_the_endpoint_that_the_operator_made_goes_with_the_last_version():
     world.settle()
     assert world.endpoint is None
     assert world.objects == {}
+
+
+def test_an_endpoint_that_was_deleted_finds_what_serves_again():
+    world = two_versions().edit_endpoint(pin="2.4.0").settle()
+    world.never_ready.add("2.5.0")
+    world.apply(a_version("2.5.0")).settle()
+    world.endpoint = None
+    world.objects = {k: o for k, o in world.objects.items() if k[0] not in ("HTTPRoute", "GRPCRoute")}
+    world.step()
+    world.step()
+    assert world.serving == "2.4.0"
+    assert world.replicas("2.4.0") == 1
+
+
+def test_an_endpoint_without_a_ready_pod_says_so_and_names_the_way_out():
+    world = two_versions()
+    world.never_ready.add("2.4.1")
+    world.pods_become_ready()
+    world.settle()
+    assert world.endpoint.status["phase"] == "Degraded"
+    message = world.endpoint_condition("Ready")["message"]
+    assert "0 of 1 replicas ready; requests fail" in message
+    assert "kubectl iv rollback sentiment 2.4.0" in message
 
 
 def test_a_declared_endpoint_stays_without_versions():

@@ -1,6 +1,6 @@
 """Which version is wanted: a pure function of the set, the pin and what has failed."""
 
-from inferenceversion_operator.api.semver import precedence
+from inferenceversion_operator.api.semver import is_prerelease, precedence
 from inferenceversion_operator.api.types import InferenceVersion
 from inferenceversion_operator.core.conditions import find
 from inferenceversion_operator.core.snapshot import Snapshot
@@ -8,7 +8,10 @@ from inferenceversion_operator.outcome import Stalled
 
 
 def choose_version(seen: Snapshot) -> InferenceVersion | None:
-    """Return the pinned version, else the highest SemVer that has not failed; None where there is no version.
+    """Return the pinned version, else the highest release that has not failed; None where there is no version.
+
+    A pre-release is wanted where it is pinned, or while there is no release: nobody who applies 2.5.0-rc.1 to try it
+    wants it to take over from 2.4.2.
 
     Raises:
         Stalled: the pin names a version that does not exist; what serves keeps serving.
@@ -24,10 +27,9 @@ def choose_version(seen: Snapshot) -> InferenceVersion | None:
                 "apply that version or change the pin; traffic stays where it is",
             )
         return pinned
-    for version in by_precedence(seen):
-        if not has_failed(version):
-            return version
-    return None
+    candidates = [version for version in by_precedence(seen) if not has_failed(version)]
+    releases = [version for version in candidates if not is_prerelease(version.version)]
+    return next(iter(releases or candidates), None)
 
 
 def by_precedence(seen: Snapshot) -> list[InferenceVersion]:

@@ -4,7 +4,7 @@ from dataclasses import dataclass, replace
 from datetime import datetime, timedelta
 
 from inferenceversion_operator.api.names import version_name
-from inferenceversion_operator.api.types import InferenceVersion, Strategy
+from inferenceversion_operator.api.types import InferenceVersion, Role, Strategy
 from inferenceversion_operator.core.conditions import find, parse_timestamp, timestamp
 from inferenceversion_operator.core.health import observe_health
 from inferenceversion_operator.core.rollout.choose import choose_version, has_failed
@@ -32,6 +32,14 @@ class Release:
 def next_release(seen: Snapshot, now: datetime) -> Release:
     """Decide whether the candidate takes over, waits or is given up."""
     stable = current_stable(seen)
+    release = _next_release(seen, stable, now)
+    if stable and release.promoted is None and seen.endpoint and not seen.endpoint.status.get("stable"):
+        # Found by its own status: the endpoint's history doesn't tell of its promotion.
+        return replace(release, promoted=stable)
+    return release
+
+
+def _next_release(seen: Snapshot, stable: InferenceVersion | None, now: datetime) -> Release:
     try:
         wanted = choose_version(seen)
     except Stalled as stalled:
@@ -105,10 +113,17 @@ def _hold_or_give_up(seen: Snapshot, waiting: Release, candidate: InferenceVersi
 
 
 def current_stable(seen: Snapshot) -> InferenceVersion | None:
-    """Return the version that the endpoint's status names as stable, while it exists."""
+    """Return the version that the endpoint's status names as stable, while it exists.
+
+    An endpoint that was deleted and made again knows of none; the version that serves says so in its own status.
+    Without that, what serves would be scaled down for a version that was never ready.
+    """
     if seen.endpoint is None:
         return None
-    return seen.version(seen.endpoint.status.get("stable"))
+    named = seen.endpoint.status.get("stable")
+    if named:
+        return seen.version(named)
+    return next((v for v in seen.accepted() if v.status.get("role") == Role.STABLE), None)
 
 
 def is_ready(seen: Snapshot, version: InferenceVersion) -> bool:
