@@ -25,7 +25,7 @@ class DigestView:
     digest: str
 
 
-def command(files: Files, more: MoreFiles = None, output: Output = Format.TABLE) -> None:
+def command(files: Files = None, more: MoreFiles = None, output: Output = Format.TABLE) -> None:
     """Print the digest of each snapshot: status.snapshotDigest and the header x-inference-digest will say the same."""
     documents = read_versions(filenames(files, more))
     require_valid(documents)

@@ -27,7 +27,7 @@ class LintFormat(StrEnum):
 
 
 def command(
-    files: Files,
+    files: Files = None,
     more: MoreFiles = None,
     output: Annotated[LintFormat, typer.Option("--output", "-o", help="Form of the answer.")] = LintFormat.TABLE,
     strict: Annotated[bool, typer.Option("--strict", help="Warnings count as errors.")] = False,

@@ -28,7 +28,7 @@ class RenderFormat(StrEnum):
 
 
 def command(  # noqa: PLR0913, PLR0917 - options of a command line
-    files: Files,
+    files: Files = None,
     more: MoreFiles = None,
     output: Annotated[RenderFormat, typer.Option("--output", "-o", help="Form of the answer.")] = RenderFormat.YAML,
     namespace: Annotated[

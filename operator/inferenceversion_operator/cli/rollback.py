@@ -68,7 +68,8 @@ def command(  # noqa: PLR0913, PLR0917 - options of a command line
     if not move.nothing_to_do:
         refuse_if_in_git(found, {"version": move.to}, force=force)
     if dry_run or move.nothing_to_do:
-        words = [f"{endpoint} is pinned to {move.to}, and it serves"] if move.nothing_to_do else sentences(move)
+        planned = ["nothing was changed (--dry-run); it would be:", *sentences(move)]
+        words = [f"{endpoint} is pinned to {move.to}, and it serves"] if move.nothing_to_do else planned
         show(Outcome(move, changed=False), output, as_text(words))
         return
     for sentence in sentences(move):
@@ -101,6 +102,7 @@ def _finish(cluster: Cluster, move: Move, output: Format, timeout: float | None)
         show(Outcome(move, changed=True, serving=False), output, as_text([]))
         why = f"{move.to} does not serve after {timeout:g} s; the pin is set (kubectl iv unpin takes it away)"
         raise UserError(f"{why}: kubectl iv status {move.endpoint}")
+    say(f"pinned: newer versions wait for kubectl iv unpin {move.endpoint}")
     done = f"{move.to} serves all requests of {move.endpoint}, after {took:.2f} s"
     show(Outcome(move, changed=True, serving=True, seconds=round(took, 3)), output, as_text([done]))
 

@@ -13,7 +13,7 @@ from inferenceversion_operator.cli.documents import Document, read_versions
 from inferenceversion_operator.cli.errors import ExitCode, UserError
 from inferenceversion_operator.cli.graph import read_graph
 from inferenceversion_operator.cli.hashes import artifact_hashes
-from inferenceversion_operator.cli.options import Files, Output, filenames
+from inferenceversion_operator.cli.options import Files, MoreFiles, Output, filenames
 from inferenceversion_operator.cli.output import Format, columns, show
 from inferenceversion_operator.cli.valid import require_valid
 from inferenceversion_operator.cli.views.checks import Check, Result, check_graph, check_hashes, hashed_parts
@@ -26,17 +26,18 @@ _STYLES = {Result.OK: "green", Result.FAILED: "bold red", Result.SKIPPED: "dim"}
 
 
 def command(
-    files: Files,
     artifact: Annotated[
         Path, typer.Option("--artifact", help="What model.source holds: a folder or a file.", exists=True)
     ],
+    files: Files = None,
+    more: MoreFiles = None,
     name: Annotated[
         str | None, typer.Option(help="The InferenceVersion, where the files have several.", metavar="NAME")
     ] = None,
     output: Output = Format.TABLE,
 ) -> None:
     """Check files against a manifest: every hash; for format onnx the graph in full, its opset, inputs and outputs."""
-    document = _choose(read_versions(filenames(files, None)), name)
+    document = _choose(read_versions(filenames(files, more)), name)
     require_valid([document])
     checks = list(_checks(parse_version(document.obj), artifact))
     rows = [(check.check, Text(check.result, _STYLES[check.result]), check.message) for check in checks]
