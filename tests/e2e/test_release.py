@@ -73,7 +73,7 @@ def test_answers_do_not_go_back_and_forth(both):
 
 def test_kubectl_get_shows_who_serves(both):
     lines = both.kubectl.run("get", "iv").splitlines()
-    assert lines[0].split() == ["NAME", "ENDPOINT", "VERSION", "ROLE", "WEIGHT", "READY", "AGE"]
+    assert lines[0].split() == ["NAME", "ENDPOINT", "VERSION", "ROLE", "WEIGHT", "READY", "REASON", "AGE"]
     rows = {line.split()[0]: line.split()[1:6] for line in lines[1:]}
     assert rows["news-2.4.1"] == ["news", NEW, "Stable", "100", "True"]
     assert rows["news-2.4.0"] == ["news", OLD, "Warm", "0", "True"]
