@@ -1,4 +1,4 @@
-"""The rights of the chart are those that the operator used in this session: no more, no fewer."""
+"""The rights of the chart are those that the operator used while these tests ran: no more, no fewer."""
 
 import pytest
 

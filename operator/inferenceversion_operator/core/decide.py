@@ -2,10 +2,11 @@
 
 from datetime import datetime
 
-from inferenceversion_operator.core.endpoint_status import endpoint_status, next_history, once_stable
+from inferenceversion_operator.core.endpoint_status import endpoint_status, next_history
 from inferenceversion_operator.core.events import events_of
 from inferenceversion_operator.core.objects.endpoint import make_endpoint
 from inferenceversion_operator.core.plan import Plan, Ref, StatusOf
+from inferenceversion_operator.core.rollout.choose import once_stable
 from inferenceversion_operator.core.rollout.immediate import Release, next_release
 from inferenceversion_operator.core.rollout.roles import Cast, assign_roles
 from inferenceversion_operator.core.snapshot import Snapshot

@@ -7,7 +7,7 @@ from typing import Any
 from inferenceversion_operator.api.names import endpoint_name
 from inferenceversion_operator.api.types import InferenceEndpoint, InferenceVersion, Role
 from inferenceversion_operator.core.conditions import Condition, find, merge, timestamp
-from inferenceversion_operator.core.health import observe_health
+from inferenceversion_operator.core.health import observe_health, why_not_ready
 from inferenceversion_operator.core.objects.route import hostnames, parent_refs
 from inferenceversion_operator.core.plan import Ref, StatusOf
 from inferenceversion_operator.core.rollout.immediate import Release, is_ready
@@ -44,11 +44,6 @@ def next_history(endpoint: InferenceEndpoint, release: Release, now: datetime) -
 def _outcome(version: InferenceVersion, outcome: str, now: datetime) -> dict[str, Any]:
     entry = {"version": version.version, "name": version.name, "outcome": outcome, "since": timestamp(now)}
     return entry | ({"digest": version.digest} if version.digest else {})
-
-
-def once_stable(history: list[Mapping[str, Any]]) -> tuple[str, ...]:
-    """Return the versions of the history that were stable, the newest first."""
-    return tuple(entry["version"] for entry in history if entry.get("outcome") == "Promoted")
 
 
 def _phase(seen: Snapshot, release: Release) -> str:
@@ -93,9 +88,7 @@ def _conditions(seen: Snapshot, endpoint: InferenceEndpoint, release: Release) -
 
 
 def _coming(seen: Snapshot, candidate: InferenceVersion) -> str:
-    problem = observe_health(seen, candidate).problem
-    why = f": {problem.reason}: {problem.message}" if problem else ""
-    return f"version {candidate.version} is getting ready{why}"
+    return f"version {candidate.version} is getting ready{why_not_ready(seen, candidate)}"
 
 
 def _short_of(seen: Snapshot, stable: InferenceVersion) -> str:

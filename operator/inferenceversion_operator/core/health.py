@@ -49,6 +49,12 @@ def observe_health(seen: Snapshot, version: InferenceVersion) -> Health:
     )
 
 
+def why_not_ready(seen: Snapshot, version: InferenceVersion) -> str:
+    """Return the cause, to be put behind a sentence; nothing where none is known."""
+    problem = observe_health(seen, version).problem
+    return f": {problem.reason}: {problem.message}" if problem else ""
+
+
 def _scheduled(pods: Iterable[Object], deployment_status: Mapping[str, Any]) -> Condition:
     refused = find(deployment_status.get("conditions"), "ReplicaFailure")
     if refused and refused["status"] == "True":

@@ -7,7 +7,7 @@ from typing import Any
 from inferenceversion_operator.api.semver import is_semver
 from inferenceversion_operator.cli.errors import UserError
 from inferenceversion_operator.cli.views.status import EndpointView, State, VersionView, view_endpoint
-from inferenceversion_operator.core.endpoint_status import once_stable
+from inferenceversion_operator.core.rollout.choose import once_stable
 
 Object = Mapping[str, Any]
 

@@ -1,5 +1,8 @@
 """Which version is wanted: a pure function of the set, the pin and what has failed."""
 
+from collections.abc import Iterable, Mapping
+from typing import Any
+
 from inferenceversion_operator.api.semver import is_prerelease, precedence
 from inferenceversion_operator.api.types import InferenceVersion
 from inferenceversion_operator.core.conditions import find
@@ -41,3 +44,8 @@ def has_failed(version: InferenceVersion) -> bool:
     """Say whether a release of this version ended as Failed; it is not tried again unless it is pinned."""
     failed = find(version.status.get("conditions"), "Failed")
     return failed is not None and failed["status"] == "True"
+
+
+def once_stable(history: Iterable[Mapping[str, Any]]) -> tuple[str, ...]:
+    """Return the versions of the history that were stable, the newest first."""
+    return tuple(entry["version"] for entry in history if entry.get("outcome") == "Promoted")

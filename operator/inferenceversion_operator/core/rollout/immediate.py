@@ -6,8 +6,8 @@ from datetime import datetime, timedelta
 from inferenceversion_operator.api.names import version_name
 from inferenceversion_operator.api.types import InferenceVersion, Role, Strategy
 from inferenceversion_operator.core.conditions import find, parse_timestamp, timestamp
-from inferenceversion_operator.core.health import observe_health
-from inferenceversion_operator.core.rollout.choose import choose_version, has_failed
+from inferenceversion_operator.core.health import observe_health, why_not_ready
+from inferenceversion_operator.core.rollout.choose import choose_version, has_failed, once_stable
 from inferenceversion_operator.core.snapshot import Snapshot
 from inferenceversion_operator.outcome import Stalled
 
@@ -86,7 +86,7 @@ def _on_hold(seen: Snapshot, wanted: InferenceVersion) -> bool:
 
 def _served_before(seen: Snapshot, version: InferenceVersion) -> bool:
     history = seen.endpoint.status.get("history", ()) if seen.endpoint else ()
-    return any(e["version"] == version.version and e.get("outcome") == "Promoted" for e in history)
+    return version.version in once_stable(history)
 
 
 def _not_supported(version: InferenceVersion) -> Stalled:
@@ -106,9 +106,7 @@ def _hold_or_give_up(seen: Snapshot, waiting: Release, candidate: InferenceVersi
     deadline = parse_timestamp(waiting.since) + timedelta(seconds=seen.settings.ready_deadline_s)
     if now < deadline:
         return replace(waiting, recheck_at=deadline)
-    problem = observe_health(seen, candidate).problem
-    why = f": {problem.reason}: {problem.message}" if problem else ""
-    failure = f"not Ready within {seen.settings.ready_deadline_s:g} s{why}"
+    failure = f"not Ready within {seen.settings.ready_deadline_s:g} s{why_not_ready(seen, candidate)}"
     return replace(waiting, candidate=None, since=None, failed=candidate, failure=failure, recheck_at=None)
 
 
