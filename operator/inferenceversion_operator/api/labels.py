@@ -16,6 +16,8 @@ LABEL_MANAGED_BY = "app.kubernetes.io/managed-by"
 ANNOTATION_APPLIED = f"{GROUP}/applied"
 # "disabled" on an InferenceVersion lets the admission policy pass the deletion of the serving version.
 ANNOTATION_DELETE_PROTECTION = f"{GROUP}/delete-protection"
+# On an InferenceEndpoint: "promote 2.4.1" or "abort 2.4.1", what somebody asks of the release that is under way.
+ANNOTATION_ACTION = f"{GROUP}/action"
 
 HEADER_VERSION = "x-inference-version"
 HEADER_DIGEST = "x-inference-digest"

@@ -81,12 +81,15 @@ def source_by_tag(spec: _Spec) -> Iterator[Problem]:
         yield Problem("spec.model.source", "names an image by tag, which can move: write @sha256:<64 hex>")
 
 
-def strategy_that_is_held(spec: _Spec) -> Iterator[Problem]:
+def traffic_without_effect(spec: _Spec) -> Iterator[Problem]:
+    """Yield what the strategy never looks at: somebody relies on it."""
     strategy = spec["traffic"]["strategy"]
-    if strategy != "Immediate":
-        yield Problem(
-            "spec.traffic.strategy", f"{strategy} is not acted upon yet: the version is held back where another serves"
-        )
+    needs = {"shadow": ("Shadow", "ShadowThenCanary"), "canary": ("Canary", "ShadowThenCanary")}
+    for part, strategies in needs.items():
+        if part in spec["traffic"] and strategy not in strategies:
+            yield Problem(f"spec.traffic.{part}", f"has no effect: traffic.strategy is {strategy}")
+    if spec["traffic"].get("gates") and strategy == "Immediate":
+        yield Problem("spec.traffic.gates", "has no effect: strategy Immediate asks no gate")
 
 
 CHECKS: tuple[Callable[[_Spec], Iterator[Problem]], ...] = (
@@ -97,5 +100,5 @@ CHECKS: tuple[Callable[[_Spec], Iterator[Problem]], ...] = (
     timeout_below_objective,
     queue_longer_than_timeout,
     source_by_tag,
-    strategy_that_is_held,
+    traffic_without_effect,
 )

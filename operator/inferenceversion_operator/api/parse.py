@@ -8,9 +8,12 @@ from inferenceversion_operator.api import quantity
 from inferenceversion_operator.api.defaults import spec_with_defaults
 from inferenceversion_operator.api.digest import digest_of_filled
 from inferenceversion_operator.api.duration import to_ms
-from inferenceversion_operator.api.labels import FIELD_MANAGER, LABEL_MANAGED_BY
+from inferenceversion_operator.api.labels import ANNOTATION_ACTION, FIELD_MANAGER, LABEL_MANAGED_BY
 from inferenceversion_operator.api.types import (
+    Approval,
     Autoscaling,
+    Canary,
+    Gate,
     Gateway,
     Guardrails,
     InferenceEndpoint,
@@ -19,9 +22,13 @@ from inferenceversion_operator.api.types import (
     Part,
     Pipeline,
     Runtime,
+    Shadow,
     Slo,
+    Step,
     Strategy,
     Tensor,
+    Tolerance,
+    Traffic,
     Triton,
 )
 
@@ -53,7 +60,7 @@ def parse_version(obj: _Object) -> InferenceVersion:
         guardrails=_guardrails(spec["guardrails"]),
         slo=_slo(spec["slo"]),
         autoscaling=_autoscaling(spec["autoscaling"]),
-        strategy=Strategy(spec["traffic"]["strategy"]),
+        traffic=_traffic(spec["traffic"]),
         digest=digest_of_filled(spec),
         created=meta.get("creationTimestamp") or "",
         deleting=bool(meta.get("deletionTimestamp")),
@@ -80,6 +87,7 @@ def parse_endpoint(obj: _Object) -> InferenceEndpoint:
         history=spec["retention"]["history"],
         paused=spec["paused"],
         managed=meta.get("labels", {}).get(LABEL_MANAGED_BY) == FIELD_MANAGER,
+        action=meta.get("annotations", {}).get(ANNOTATION_ACTION),
         created=meta.get("creationTimestamp") or "",
         deleting=bool(meta.get("deletionTimestamp")),
         status=obj.get("status") or {},
@@ -162,8 +170,61 @@ def _slo(slo: _Object) -> Slo:
     return Slo(
         p95_ms=_ms(slo.get("p95")),
         p99_ms=_ms(slo.get("p99")),
-        error_rate=None if rate is None else float(Decimal(rate.removesuffix("%")) / 100),
+        error_rate=None if rate is None else _share(rate),
     )
+
+
+def _traffic(traffic: _Object) -> Traffic:
+    return Traffic(
+        strategy=Strategy(traffic["strategy"]),
+        shadow=_shadow(traffic.get("shadow", {})),
+        canary=_canary(traffic.get("canary", {})),
+        gates=tuple(
+            Gate(gate["name"], gate["promql"], _number(gate.get("max")), _number(gate.get("min")))
+            for gate in traffic.get("gates", ())
+        ),
+        interval_s=to_ms(traffic["interval"]) / 1000,
+        max_inconclusive=traffic["maxInconclusive"],
+    )
+
+
+def _shadow(shadow: _Object) -> Shadow:
+    if not shadow:  # the strategy may need none
+        return Shadow()
+    tolerance = shadow.get("tolerance", {})
+    return Shadow(
+        percent=shadow["percent"],
+        min_requests=shadow["minRequests"],
+        min_duration_s=to_ms(shadow["minDuration"]) / 1000,
+        max_mismatch=_share(shadow["maxMismatch"]),
+        max_drift=float(shadow["maxDrift"]),
+        tolerance=Tolerance(float(tolerance.get("absolute", 0)), float(tolerance.get("relative", 0))),
+    )
+
+
+def _canary(canary: _Object) -> Canary:
+    if not canary:
+        return Canary()
+    steps = tuple(
+        Step(step["weight"], to_ms(step["minDuration"]) / 1000, step["minRequests"], _approval(step.get("approval")))
+        for step in canary["steps"]
+    )
+    return Canary(steps, canary.get("stickyHeader"), float(canary["maxLatencyRatio"]))
+
+
+def _approval(approval: _Object | None) -> Approval | None:
+    if approval is None:
+        return None
+    timeout = approval.get("timeout")
+    return Approval(None if timeout is None else to_ms(timeout) / 1000, approval["onTimeout"])
+
+
+def _share(text: str) -> float:
+    return float(Decimal(text.removesuffix("%")) / 100)
+
+
+def _number(text: str | None) -> float | None:
+    return None if text is None else float(text)
 
 
 def _autoscaling(autoscaling: _Object) -> Autoscaling:

@@ -83,5 +83,6 @@ _FUNCTIONS: Mapping[str, Callable[..., Any]] = {
     "isQuantity": _is_quantity,
     "quantity": quantity.plain,
     "compareTo": _compare,
+    "lowerAscii": lambda text: text.lower(),
     "isSorted": lambda items: list(items) == sorted(items),
 }

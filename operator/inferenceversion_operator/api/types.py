@@ -2,7 +2,7 @@
 
 Sizes are bytes, durations milliseconds, rates fractions (0.001 is 0.1 %). The CRDs in ``crds/`` are the source
 of truth: a view holds what the rest of the code reads, with the schema's defaults applied. Nothing acts upon
-``cuda``, ``min_driver``, ``error_rate``, ``strategy`` and ``autoscaling`` beyond ``min_replicas`` yet.
+``cuda``, ``min_driver`` and ``autoscaling`` beyond ``min_replicas`` yet.
 """
 
 from collections.abc import Mapping
@@ -119,6 +119,69 @@ class Autoscaling:
 
 
 @dataclass(frozen=True, slots=True)
+class Tolerance:
+    """How far two numbers may be apart: ``|a - b| <= absolute + relative * |b|``."""
+
+    absolute: float = 0.0
+    relative: float = 0.0
+
+
+@dataclass(frozen=True, slots=True)
+class Shadow:
+    percent: int = 10
+    min_requests: int = 100  # compared ones
+    min_duration_s: float = 300.0
+    max_mismatch: float = 0.01
+    max_drift: float = 0.2  # PSI
+    tolerance: Tolerance = Tolerance()
+
+
+@dataclass(frozen=True, slots=True)
+class Approval:
+    """A step waits for a person's yes once its gates pass."""
+
+    timeout_s: float | None = None  # None: for ever
+    on_timeout: str = "Fail"  # or Promote
+
+
+@dataclass(frozen=True, slots=True)
+class Step:
+    weight: int
+    min_duration_s: float = 60.0
+    min_requests: int = 100
+    approval: Approval | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Canary:
+    steps: tuple[Step, ...] = ()
+    sticky_header: str | None = None  # requests with this header (a hash in hex) stay on one version
+    max_latency_ratio: float = 1.5  # of the candidate's p95 and p99 to stable's
+
+
+@dataclass(frozen=True, slots=True)
+class Gate:
+    """The user's own query and its bounds."""
+
+    name: str
+    promql: str
+    maximum: float | None = None
+    minimum: float | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Traffic:
+    """How a version takes over."""
+
+    strategy: Strategy = Strategy.IMMEDIATE
+    shadow: Shadow = Shadow()
+    canary: Canary = Canary()
+    gates: tuple[Gate, ...] = ()
+    interval_s: float = 10.0  # between two looks at the gates
+    max_inconclusive: int = 30  # intervals without enough data before the release is Stalled
+
+
+@dataclass(frozen=True, slots=True)
 class InferenceVersion:
     namespace: str
     name: str
@@ -136,7 +199,7 @@ class InferenceVersion:
     postprocessor: Part | None = None
     inputs: tuple[Tensor, ...] = ()  # contract
     outputs: tuple[Tensor, ...] = ()
-    strategy: Strategy = Strategy.IMMEDIATE
+    traffic: Traffic = Traffic()
     digest: str = ""  # sha256:... of the canonical snapshot
     created: str = ""  # metadata.creationTimestamp
     deleting: bool = False
@@ -167,6 +230,7 @@ class InferenceEndpoint:
     history: int = 10
     paused: bool = False
     managed: bool = False  # made by the operator: it goes with its last version
+    action: str | None = None  # what somebody asked for by annotation: promote or abort
     created: str = ""
     deleting: bool = False
     status: Mapping[str, Any] = field(default_factory=dict)

@@ -1,7 +1,7 @@
 """What the core wants done, in the order in which it is safe to do it."""
 
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from datetime import datetime
 from typing import Any
 
@@ -44,3 +44,5 @@ class Plan:
     prune: tuple[Ref, ...] = ()
     events: tuple[Event, ...] = ()
     recheck_at: datetime | None = None
+    questions: Mapping[str, str] = field(default_factory=dict)  # PromQL that the gates want answered now, by its key
+    asked_for: str = ""  # what the answers will be about: answers about something else are thrown away

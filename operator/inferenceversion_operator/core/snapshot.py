@@ -7,6 +7,7 @@ from typing import Any
 from inferenceversion_operator.api.labels import LABEL_NAME
 from inferenceversion_operator.api.names import version_name
 from inferenceversion_operator.api.types import InferenceEndpoint, InferenceVersion
+from inferenceversion_operator.core.gates.answers import Measured
 
 Object = Mapping[str, Any]
 
@@ -21,6 +22,8 @@ class Settings:
     gateway_parent_refs: tuple[Mapping[str, Any], ...] = ()
     gateway_domain: str = "inference.local"
     route_kinds: frozenset[str] = frozenset()  # of HTTPRoute, GRPCRoute: what the cluster serves
+    prometheus: bool = True  # there is one to ask
+    differ_image: str = ""
     ready_deadline_s: float = 900.0  # a candidate that isn't Ready by then is Failed, if another one serves
 
 
@@ -63,6 +66,7 @@ class Snapshot:
     objects: tuple[Object, ...] = ()  # live children of the endpoint and of its versions, pods excepted
     pods: tuple[Object, ...] = ()
     failure: Failure | None = None
+    measured: Measured | None = None  # the last answers to the gates' questions
 
     def find(self, kind: str, name: str) -> Object | None:
         """Return the live child of this kind and name."""

@@ -47,7 +47,7 @@ def _next_release(seen: Snapshot, stable: InferenceVersion | None, now: datetime
     if wanted is None or (stable and wanted.name == stable.name):
         return _record_failure(seen, Release(stable=stable))
     since = _candidate_since(seen, wanted, now)
-    if stable and wanted.strategy is not Strategy.IMMEDIATE and not _served_before(seen, wanted):
+    if stable and wanted.traffic.strategy is not Strategy.IMMEDIATE and not _served_before(seen, wanted):
         return Release(stable=stable, stalled=_not_supported(wanted), held=wanted)
     if _on_hold(seen, wanted):
         return Release(stable=stable, candidate=wanted if since else None, since=since)
@@ -93,8 +93,8 @@ def _not_supported(version: InferenceVersion) -> Stalled:
     # To release it all at once would be what its author wanted to avoid.
     return Stalled(
         "StrategyNotSupported",
-        f"version {version.version} asks for traffic.strategy {version.strategy}, and this operator releases Immediate "
-        "alone: set traffic.strategy to Immediate (it may be changed); traffic stays where it is",
+        f"version {version.version} asks for traffic.strategy {version.traffic.strategy}, and this operator "
+        "releases Immediate alone: set traffic.strategy to Immediate (it may be changed); traffic stays where it is",
     )
 
 
