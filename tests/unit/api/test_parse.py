@@ -26,6 +26,28 @@ MINIMAL = {
         "contract": {"inputs": [TENSOR], "outputs": [TENSOR]},
     },
 }
+TRAFFIC = {
+    "strategy": "ShadowThenCanary",
+    "interval": "500ms",
+    "maxInconclusive": 12,
+    "shadow": {
+        "percent": 25,
+        "minRequests": 2000,
+        "minDuration": "1h30m",
+        "maxMismatch": "0.05%",
+        "maxDrift": "0.15",
+        "tolerance": {"absolute": "0.001", "relative": "0.01"},
+    },
+    "canary": {
+        "steps": [
+            {"weight": 5, "minDuration": "10m", "minRequests": 500},
+            {"weight": 50, "approval": {"timeout": "24h", "onTimeout": "Promote"}},
+        ],
+        "stickyHeader": "x-session-hash",
+        "maxLatencyRatio": "1.2",
+    },
+    "gates": [{"name": "clicks", "promql": "sum(clicks)", "min": "-0.5", "max": "100"}],
+}
 FULL = merged(
     base(),
     {
@@ -44,7 +66,7 @@ FULL = merged(
                 "warmup": {"enabled": False}, "parameters": {"a": "b"},
             },
             "guardrails": {"maxConcurrency": 64},
-            "traffic": {"strategy": "Canary", "canary": {"steps": [{"weight": 10}]}},
+            "traffic": TRAFFIC,
         },
         "status": {"role": "Stable"},
     },
@@ -58,7 +80,7 @@ def test_minimal_manifest_gets_every_default():
     assert version.guardrails == types.Guardrails(max_request_bytes=2097152, timeout_ms=5000)
     assert version.autoscaling == types.Autoscaling()
     assert version.slo == types.Slo()
-    assert version.strategy is types.Strategy.IMMEDIATE
+    assert version.traffic == types.Traffic()
     assert (version.preprocessor, version.postprocessor) == (None, None)
 
 
@@ -88,6 +110,66 @@ def test_full_manifest_in_detail():
     assert version.model.inputs == (types.Tensor("T", "FP32", (-1, 3)),)
     assert version.digest.startswith("sha256:")
     assert version.deleting
+
+
+def test_traffic_in_detail():
+    assert parse_version(FULL).traffic == types.Traffic(
+        strategy=types.Strategy.SHADOW_THEN_CANARY,
+        shadow=types.Shadow(
+            percent=25,
+            min_requests=2000,
+            min_duration_s=5400,
+            max_mismatch=0.0005,
+            max_drift=0.15,
+            tolerance=types.Tolerance(absolute=0.001, relative=0.01),
+        ),
+        canary=types.Canary(
+            steps=(
+                types.Step(weight=5, min_duration_s=600, min_requests=500),
+                types.Step(weight=50, approval=types.Approval(timeout_s=86400, on_timeout="Promote")),
+            ),
+            sticky_header="x-session-hash",
+            max_latency_ratio=1.2,
+        ),
+        gates=(types.Gate("clicks", "sum(clicks)", maximum=100, minimum=-0.5),),
+        interval_s=0.5,
+        max_inconclusive=12,
+    )
+
+
+@pytest.mark.parametrize(
+    ("traffic", "view"),
+    [
+        ({"strategy": "Shadow"}, types.Traffic(types.Strategy.SHADOW)),
+        ({"strategy": "Shadow", "shadow": {}}, types.Traffic(types.Strategy.SHADOW)),
+        (
+            {"strategy": "Canary", "canary": {"steps": [{"weight": 5}]}},
+            types.Traffic(types.Strategy.CANARY, canary=types.Canary((types.Step(5),))),
+        ),
+        (
+            {"strategy": "Canary", "canary": {"steps": [{"weight": 5, "approval": {}}]}},
+            types.Traffic(types.Strategy.CANARY, canary=types.Canary((types.Step(5, approval=types.Approval()),))),
+        ),
+        (
+            {"strategy": "Shadow", "shadow": {"tolerance": {"relative": "0.01"}}},
+            types.Traffic(types.Strategy.SHADOW, types.Shadow(tolerance=types.Tolerance(relative=0.01))),
+        ),
+        (
+            {"gates": [{"name": "a", "promql": "a", "max": "0"}]},  # no minimum is not a minimum of 0
+            types.Traffic(gates=(types.Gate("a", "a", maximum=0, minimum=None),)),
+        ),
+    ],
+    ids=str,
+)
+def test_the_defaults_of_the_view_are_those_of_the_schema(traffic, view):
+    assert parse_version(merged(MINIMAL, {"spec": {"traffic": traffic}})).traffic == view
+
+
+@pytest.mark.parametrize(("text", "share"), [("0%", 0), ("100%", 1), ("0.1%", 0.001), ("1%", 0.01), ("7.25%", 0.0725)])
+def test_a_share_is_a_fraction(text, share):
+    shadow = {"strategy": "Shadow", "shadow": {"maxMismatch": text}}
+    version = parse_version(merged(MINIMAL, {"spec": {"traffic": shadow, "slo": {"errorRate": text}}}))
+    assert (version.traffic.shadow.max_mismatch, version.slo.error_rate) == (share, share)
 
 
 @pytest.mark.parametrize(
