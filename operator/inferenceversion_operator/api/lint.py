@@ -1,5 +1,6 @@
 """Advice on a valid InferenceVersion: what the API server takes and what will hurt later."""
 
+import re
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from typing import Any
 
@@ -9,6 +10,7 @@ from inferenceversion_operator.api.problem import Problem
 from inferenceversion_operator.api.semver import precedence
 
 _Spec = Mapping[str, Any]
+_PLACEHOLDER = re.compile(r"sha256:([0-9a-f])\1{63}")
 
 
 def lint(obj: Mapping[str, Any]) -> list[Problem]:
@@ -81,6 +83,20 @@ def source_by_tag(spec: _Spec) -> Iterator[Problem]:
         yield Problem("spec.model.source", "names an image by tag, which can move: write @sha256:<64 hex>")
 
 
+def placeholder(spec: _Spec) -> Iterator[Problem]:
+    """Yield the digests that nobody ever computed: 64 times the same digit."""
+    by_hand = "write what `kubectl iv hash` prints"
+    hashes = {
+        "model.weightHash": (spec["model"]["weightHash"], by_hand),
+        "preprocessor.configHash": (spec.get("preprocessor", {}).get("configHash", ""), by_hand),
+        "postprocessor.configHash": (spec.get("postprocessor", {}).get("configHash", ""), by_hand),
+        "runtime.image": (spec["runtime"]["image"].partition("@")[2], "write the digest that `docker push` prints"),
+    }
+    for field, (digest, remedy) in hashes.items():
+        if _PLACEHOLDER.fullmatch(digest):
+            yield Problem(f"spec.{field}", f"{digest[:11]}... is a placeholder: {remedy}")
+
+
 def traffic_without_effect(spec: _Spec) -> Iterator[Problem]:
     """Yield what the strategy never looks at: somebody relies on it."""
     strategy = spec["traffic"]["strategy"]
@@ -100,5 +116,6 @@ CHECKS: tuple[Callable[[_Spec], Iterator[Problem]], ...] = (
     timeout_below_objective,
     queue_longer_than_timeout,
     source_by_tag,
+    placeholder,
     traffic_without_effect,
 )

@@ -1,4 +1,4 @@
-"""Every file of examples/ is valid, advised against nothing, and has the digest of the golden."""
+"""Every file of examples/ is valid, advised against nothing but its placeholders, and has the digest of the golden."""
 
 import json
 from pathlib import Path
@@ -12,6 +12,16 @@ from inferenceversion_operator.api.schema import validate
 
 ROOT = Path(__file__).parents[3]
 EXAMPLES = sorted((ROOT / "examples").rglob("*.yaml"))
+# An image has its digest when it is built; the weights of the GPU example can't be had here.
+PLACEHOLDERS = {path.name: {"spec.runtime.image"} for path in EXAMPLES} | {
+    "inferenceendpoint.yaml": set(),
+    "inferenceversion-cardiffnlp.yaml": {
+        "spec.model.weightHash",
+        "spec.preprocessor.configHash",
+        "spec.postprocessor.configHash",
+        "spec.runtime.image",
+    },
+}
 
 
 def objects(path):
@@ -26,7 +36,13 @@ def named(path):
 def test_example_is_valid(path):
     for obj in objects(path):
         assert validate(obj) == []
-        assert lint(obj) == []
+        assert [problem for problem in lint(obj) if problem.field not in PLACEHOLDERS[path.name]] == []
+
+
+@pytest.mark.parametrize("path", EXAMPLES, ids=named)
+def test_lint_tells_what_is_to_be_filled_in(path):
+    told = {p.field for obj in objects(path) for p in lint(obj) if "is a placeholder" in p.message}
+    assert told == PLACEHOLDERS[path.name]
 
 
 @pytest.mark.parametrize("path", EXAMPLES, ids=named)

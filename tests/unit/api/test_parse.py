@@ -106,7 +106,7 @@ def test_full_manifest_in_detail():
     assert version.triton.max_queue_delay_ms == 10
     assert version.slo == types.Slo(p95_ms=80, p99_ms=100, error_rate=0.001)
     assert version.autoscaling == types.Autoscaling(min_replicas=1, max_replicas=8, target_qps=400, target_p95_ms=80)
-    assert version.preprocessor == types.Part("v3.2.1", "preprocessor", f"sha256:{'b' * 64}")
+    assert version.preprocessor == types.Part("v3.2.1", "preprocessor", FULL["spec"]["preprocessor"]["configHash"])
     assert version.model.inputs == (types.Tensor("T", "FP32", (-1, 3)),)
     assert version.digest.startswith("sha256:")
     assert version.deleting

@@ -58,10 +58,11 @@ def test_lines_are_right(iv, bad):
         assert last in lines[finding["line"] - 1] or finding["field"] == "spec.runtime.resource"
 
 
-def test_the_examples_are_clean(iv):
-    result = iv("lint", "-f", ROOT / "examples", "--strict")
-    assert (result.exit_code, result.stdout) == (0, "")
-    assert "0 errors, 0 warnings" in result.stderr
+def test_the_examples_are_clean_but_for_their_placeholders(iv):
+    result = iv("lint", "-f", ROOT / "examples")
+    assert result.exit_code == 0
+    assert "0 errors" in result.stderr
+    assert all(": warning: " in line and "is a placeholder" in line for line in result.stdout.splitlines())
     assert json.loads(iv("lint", "-f", MANIFEST, "-o", "json").stdout) == []
 
 
