@@ -44,6 +44,16 @@ def endpoint_name(name: str) -> str:
     return f"{_readable(name, VERSION_NAME_MAX - _HASH_LENGTH - 1, 'e')}-{short_hash(name)}"
 
 
+def differ_name(endpoint: str) -> str:
+    """Return the name of what compares answers for an endpoint; no endpoint or version has one that ends like it."""
+    return f"{_readable(endpoint, VERSION_NAME_MAX - _HASH_LENGTH - 8, 'e')}-{short_hash(endpoint)}-differ"
+
+
+def sticky_name(endpoint: str) -> str:
+    """Return the name of the routes of sessions that stay on one version."""
+    return f"{_readable(endpoint, VERSION_NAME_MAX - _HASH_LENGTH - 8, 'e')}-{short_hash(endpoint)}-sticky"
+
+
 def config_map_name(derived: str, content_hash: str) -> str:
     """Return the name of a version's ConfigMap: immutable, so named by its content."""
     return f"{derived}-{content_hash[:_HASH_LENGTH]}"
