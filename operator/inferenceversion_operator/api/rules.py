@@ -23,6 +23,11 @@ def check_rules(kind: str, obj: Mapping[str, Any], old: Mapping[str, Any] | None
     return list(_broken(obj, old, structural_schema(kind), ""))
 
 
+def check_value(value: Any, schema: Mapping[str, Any]) -> list[Problem]:
+    """Return the rules of a field's schema that a value of it breaks, those on changes left out."""
+    return list(_broken(value, None, schema, ""))
+
+
 def _broken(value: Any, old: Any, schema: Mapping[str, Any], path: str) -> Iterator[Problem]:
     for rule in schema.get("x-kubernetes-validations", ()):
         if "oldSelf" in rule["rule"] and old is None:

@@ -11,6 +11,7 @@ from jsonschema.validators import extend
 
 from inferenceversion_operator.api.crds import structural_schema
 from inferenceversion_operator.api.problem import Problem, below, path_of
+from inferenceversion_operator.api.remedy import remedy
 
 # After one of these the API server leaves out the CEL rules: their cost or their sense is not given any more.
 _BLOCKING = frozenset({"type", "enum", "required", "maxLength", "maxItems", "maxProperties"})
@@ -24,7 +25,8 @@ _BOUNDS = {
     "maxItems": "Too many: must have at most {} items",
     "maxProperties": "Too many: must have at most {} items",
 }
-_KEPT = frozenset({"type", "enum", "required", "pattern", *_BOUNDS})
+# Of these jsonschema checks all but the rules: what is wrong with a type is told with the help of the field's own.
+_KEPT = frozenset({"type", "enum", "required", "pattern", "x-kubernetes-validations", *_BOUNDS})
 
 # 32.0 is an integer to JSON Schema. The API server takes it for some fields and not for others: we never do.
 _STRICT: type[Validator] = extend(  # type: ignore[no-untyped-call]
@@ -119,14 +121,19 @@ def _problem(error: ValidationError, schema: Mapping[str, Any]) -> Problem:
     if error.validator == "required":
         missing = error.message.split("'")[1]  # jsonschema yields one error a missing field and names it nowhere else
         return Problem(below(path, missing), "Required value: set it")
+    if error.validator == "type":
+        return Problem(path, _wrong_type(error.instance, error.schema))
     return Problem(path, _message(str(error.validator), error.validator_value, error.instance))
 
 
+def _wrong_type(value: Any, schema: Any) -> str:
+    kind = schema["type"]
+    what = f"must be of type {kind if isinstance(kind, str) else ','.join(kind)}, not {_type_name(value)}"
+    instead = remedy(value, schema)
+    return f"{what}: {instead}" if instead else what
+
+
 def _message(keyword: str, bound: Any, value: Any) -> str:
-    if keyword == "type":
-        wanted = ",".join(bound) if isinstance(bound, list) else bound
-        quote = ": put it in quotes" if "string" in wanted and isinstance(value, (bool, int, float)) else ""
-        return f"must be of type {wanted}, not {_type_name(value)}{quote}"
     if keyword == "enum":
         return f"Unsupported value: {value!r}: supported values: {', '.join(map(str, bound))}"
     if keyword == "pattern":

@@ -90,7 +90,7 @@ def test_a_whole_number_is_written_without_a_fraction():
     manifest = base()
     manifest["spec"]["guardrails"]["maxFeatureCount"] = 500.0
     (problem,) = validate(manifest)
-    assert problem.message == "must be of type integer, not number"
+    assert problem.message == "must be of type integer, not number: write 500"
 
 
 def test_a_null_is_no_value():

@@ -133,4 +133,4 @@ def test_github_annotations_are_escaped(iv, tmp_path, monkeypatch):
 
 def test_types_are_told_with_a_hint(iv, bad, tmp_path):
     (tmp_path / "bad.yaml").write_text(BAD.replace("version: v2.4.0", "version: 2.4"))
-    assert "spec.version: must be of type string, not number: put it in quotes" in iv("lint", "-f", bad).stdout
+    assert "spec.version: must be of type string, not number: version must be SemVer" in iv("lint", "-f", bad).stdout
