@@ -5,6 +5,7 @@ import http.client
 import json
 import socket
 
+from inferenceversion_operator.core.objects.guard import metric_labels
 from tests.support.envoy_version import DIGEST, version
 
 LIMIT = 100_000
@@ -60,6 +61,13 @@ def raw(envoy, request, port=8080):
 
 
 def metrics(envoy):
+    """Return the metrics as ``{series: value}``, without the labels that all of them have."""
+    ours = "".join(f'{name}="{value}",' for name, value in metric_labels(VERSION).items())
+    seen = {series.replace(ours, ""): value for series, value in labelled_metrics(envoy).items()}
+    return {series.replace(ours[:-1], ""): value for series, value in seen.items()}
+
+
+def labelled_metrics(envoy):
     """Return the metrics as ``{series: value}``."""
     lines = request(envoy, "GET", "/stats/prometheus", port=9902).body.decode().splitlines()
     return {series: float(value) for series, _, value in (line.rpartition(" ") for line in lines if line[:1] != "#")}

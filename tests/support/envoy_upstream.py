@@ -1,7 +1,8 @@
 """What stands in for Triton behind a guard: an HTTP/1.1 and a gRPC server whose answers tests hold back and release.
 
-The model's name says what happens: ``echo`` answers with the size of the body, ``slow`` first waits for ``release``;
-``generate_stream`` of any model takes its time.
+The model's name says what happens: ``echo`` answers with the size of the body, ``slow`` first waits for ``release``,
+``broken`` fails with 500 and ``cut`` ends in the middle of its answer; ``generate_stream`` of any model takes its time.
+A gRPC request whose body is ``status 13`` is answered with that status.
 """
 
 import json
@@ -17,7 +18,9 @@ SERVICE = "inference.GRPCInferenceService"
 # What a wrong image might say of itself: the guard's own word must win.
 LIE = "0.0.0-lie"
 SLOW = b"slow"
+STATUS = b"status "
 PIECE_SECONDS = 0.25
+CODES = {code.value[0]: code for code in grpc.StatusCode}
 
 
 class Upstream:
@@ -100,12 +103,13 @@ class _Handler(BaseHTTPRequestHandler):
             return
         answer = json.dumps({"path": self.path, "bytes": len(body)}).encode()
         try:
-            self.send_response(200)
+            self.send_response(500 if "/broken/" in self.path else 200)
             for name in ("x-inference-version", "x-inference-digest"):
                 self.send_header(name, LIE)
             self.send_header("content-length", str(len(answer)))
             self.end_headers()
-            self.wfile.write(answer)
+            self.wfile.write(answer[:-1] if "/cut/" in self.path else answer)
+            self.close_connection = "/cut/" in self.path
         except OSError:  # the guard gave up on this answer
             self.close_connection = True
 
@@ -138,6 +142,8 @@ class _Methods(grpc.GenericRpcHandler):
     def _unary(self, request: bytes, context: grpc.ServicerContext) -> bytes:
         if request == SLOW:
             self._upstream.hold()
+        if request.startswith(STATUS):
+            context.abort(CODES[int(request.removeprefix(STATUS))], "as asked")
         context.send_initial_metadata((("x-inference-version", LIE),))
         return str(len(request)).encode()
 

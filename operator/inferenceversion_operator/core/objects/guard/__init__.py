@@ -8,6 +8,7 @@ from inferenceversion_operator.core.objects.guard.bootstrap import (
     make_guard_yaml,
 )
 from inferenceversion_operator.core.objects.guard.routes import HEADER_TRAFFIC, TRAFFIC_SHADOW, drain_path
+from inferenceversion_operator.core.objects.guard.stats import metric_labels
 
 __all__ = [
     "GUARD_CONFIG_KEY",
@@ -18,4 +19,5 @@ __all__ = [
     "guard_memory_bytes",
     "make_guard_bootstrap",
     "make_guard_yaml",
+    "metric_labels",
 ]

@@ -19,7 +19,7 @@ def make_guard_bootstrap(version: InferenceVersion) -> dict[str, Any]:
     return {
         "admin": {"address": socket(LOOPBACK, ADMIN_PORT)},
         "stats_flush_interval": "1s",  # histograms are as old as this when scraped; the default is 5 s
-        "stats_config": stats_config(limits),
+        "stats_config": stats_config(version, limits),
         "overload_manager": _overload_manager(limits),
         "static_resources": {
             "listeners": [

@@ -38,8 +38,16 @@ def literal(text: str) -> str:
     >>> literal("%REQ(cookie)%")
     '%%REQ(cookie)%%'
     """
-    line = "".join(letter if " " <= letter <= "~" else "?" for letter in text)
-    return line.replace("%", "%%")
+    return printable(text).replace("%", "%%")
+
+
+def printable(text: str) -> str:
+    """Return ``text`` as one line of ASCII.
+
+    >>> printable("2.4.1+build.7")
+    '2.4.1+build.7'
+    """
+    return "".join(letter if " " <= letter <= "~" else "?" for letter in text)
 
 
 def header(name: str, value: str) -> Config:

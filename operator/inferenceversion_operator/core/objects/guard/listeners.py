@@ -60,7 +60,7 @@ def grpc_listener(version: InferenceVersion, limits: Limits) -> Config:
         GRPC_PORT,
         codec_type="HTTP2",
         route_config={"virtual_hosts": [virtual_host("inference_grpc", grpc_routes(limits, streams=streams))]},
-        http_filters=_filters(version, limits),
+        http_filters=_filters(version, limits, _grpc_stats()),
         local_reply_config=grpc_replies(version, limits),
         common_http_protocol_options={
             **_connection(),
@@ -143,13 +143,14 @@ def _slow_clients(limits: Limits) -> Config:
     }
 
 
-def _filters(version: InferenceVersion, limits: Limits) -> list[Config]:
-    """Return the chain: stamp, memory, size, concurrency, Triton.
+def _filters(version: InferenceVersion, limits: Limits, *counting: Config) -> list[Config]:
+    """Return the chain: stamp, count, memory, size, concurrency, Triton.
 
     Only a whole request takes one of Triton's places: slow uploads wait in the larger number before the buffer.
     """
     return [
         identity_filter(version),
+        *counting,
         _at_most(limits.uploads),
         extension(
             "envoy.filters.http.buffer",
@@ -185,6 +186,18 @@ def _at_most(requests: int) -> Config:
         "envoy.extensions.filters.http.adaptive_concurrency.v3.AdaptiveConcurrency",
         gradient_controller_config=controller,
         concurrency_limit_exceeded_status={"code": "ServiceUnavailable"},
+    )
+
+
+def _grpc_stats() -> Config:
+    """Return the filter that counts calls by gRPC's own status: to HTTP a failed call is a 200.
+
+    It stands before the filters that refuse, so that it also sees what they say.
+    """
+    return extension(
+        "envoy.filters.http.grpc_stats",
+        "envoy.extensions.filters.http.grpc_stats.v3.FilterConfig",
+        stats_for_all_methods=False,  # a status a cluster, not a status a method
     )
 
 
