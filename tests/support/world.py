@@ -10,6 +10,7 @@ from datetime import UTC, datetime, timedelta
 
 from inferenceversion_operator.api.names import version_name
 from inferenceversion_operator.core.decide import decide
+from inferenceversion_operator.core.gates.answers import Measured
 from inferenceversion_operator.core.snapshot import Snapshot
 from tests.support.builders import ENDPOINT, NAMESPACE, SETTINGS, an_endpoint
 
@@ -34,6 +35,11 @@ class World:
         self.crash_after = None
         self.never_ready = set()
         self.traffic_log = []
+        self.split_log = []
+        self.gateway_works = True
+        self.prometheus = {}  # answers by the key of a question; what is not here gets no samples
+        self.prometheus_works = True
+        self.measured = None
 
     # --- what users do
 
@@ -48,8 +54,13 @@ class World:
         self.objects = {k: o for k, o in self.objects.items() if self._owner(o) != gone.uid}
 
     def edit_endpoint(self, **changes):
-        self.endpoint = replace(self.endpoint or an_endpoint(), **changes)
+        before = self.endpoint or an_endpoint()
+        self.endpoint = replace(before, **{"generation": before.generation + 1, **changes})
         return self
+
+    def ask(self, action):
+        """Set the annotation by which somebody asks something of a release; it moves no generation."""
+        return self.edit_endpoint(action=action, generation=self.endpoint.generation)
 
     # --- what the cluster does
 
@@ -60,7 +71,7 @@ class World:
     def pods_become_ready(self):
         for (kind, _), obj in list(self.objects.items()):
             if kind == "Deployment":
-                version = obj["metadata"]["labels"]["inferenceversion.io/version"]
+                version = obj["metadata"]["labels"].get("inferenceversion.io/version")
                 count = 0 if version in self.never_ready else obj["spec"]["replicas"]
                 obj["status"] = {"replicas": obj["spec"]["replicas"], "readyReplicas": count}
                 self._addresses_are_known(obj, count)
@@ -80,6 +91,22 @@ class World:
             "endpoints": ready,
         }
 
+    def gateway_takes_routes(self):
+        """The Gateway's controller accepts the routes as they are now."""
+        for (kind, _), route in self.objects.items():
+            if kind in ("HTTPRoute", "GRPCRoute") and self.gateway_works:
+                seen = {"status": "True", "observedGeneration": route["metadata"]["generation"]}
+                conditions = [{"type": kind, **seen} for kind in ("Accepted", "ResolvedRefs")]
+                route["status"] = {"parents": [{"parentRef": {"name": "inference"}, "conditions": conditions}]}
+
+    def prometheus_answers(self, plan):
+        """Prometheus answers what the last plan asked."""
+        if plan.questions and self.prometheus_works:
+            answers = {key: self.prometheus.get(key, ()) for key in plan.questions}
+            self.measured = Measured(plan.asked_for, self.now, answers)
+            return True
+        return False
+
     # --- what the operator does
 
     def look(self):
@@ -90,6 +117,7 @@ class World:
             endpoint=self.endpoint,
             versions=tuple(self.versions[name] for name in sorted(self.versions)),
             objects=tuple(self.objects.values()),
+            measured=self.measured,
         )
 
     def step(self):
@@ -103,6 +131,7 @@ class World:
             if write():
                 self.writes += 1
         self.events += plan.events
+        self.plan = plan
         return self.writes - before
 
     def settle(self, ready=True, most=30):
@@ -110,9 +139,15 @@ class World:
         for _ in range(most):
             if ready:
                 self.pods_become_ready()
-            if self.step() == 0:
+            self.gateway_takes_routes()
+            if self.step() == 0 and not self._hears_something_new():
                 return self
         raise AssertionError("the operator does not come to rest")
+
+    def _hears_something_new(self):
+        before = self.measured
+        answered = self.prometheus_answers(self.plan)
+        return answered and self.measured != before
 
     # --- what tests ask
 
@@ -124,6 +159,29 @@ class World:
             return None
         backend = route["spec"]["rules"][0]["backendRefs"][0]["name"]
         return next((v.version for v in self.versions.values() if version_name(v.name) == backend), "gone")
+
+    @property
+    def weights(self):
+        """Shares of live requests by version, as the route has them."""
+        route = self.objects.get(("HTTPRoute", ENDPOINT))
+        names = {version_name(v.name): v.version for v in self.versions.values()}
+        backends = route["spec"]["rules"][0]["backendRefs"] if route else ()
+        return {names.get(backend["name"], "gone"): backend["weight"] for backend in backends if backend["weight"]}
+
+    @property
+    def mirrored(self):
+        """The percentage of requests that are copied to the differ."""
+        route = self.objects.get(("HTTPRoute", ENDPOINT))
+        filters = route["spec"]["rules"][0].get("filters", ()) if route else ()
+        return next((entry["requestMirror"]["percent"] for entry in filters), 0)
+
+    @property
+    def candidate(self):
+        return self.endpoint.status.get("candidate")
+
+    @property
+    def history(self):
+        return [(entry["version"], entry["outcome"], entry["reason"]) for entry in self.endpoint.status["history"]]
 
     def roles(self):
         return {v.version: v.status.get("role") for v in self.versions.values()}
@@ -172,13 +230,16 @@ class World:
         if live is not None and all(live.get(k) == v for k, v in obj.items() if k != "metadata"):
             return False
         stored = dict(obj)
-        stored["metadata"] = {**obj["metadata"], "uid": f"uid-{key[0]}-{key[1]}"}
+        generation = live["metadata"]["generation"] + 1 if live else 1
+        stored["metadata"] = {**obj["metadata"], "uid": f"uid-{key[0]}-{key[1]}", "generation": generation}
         if live is not None and "status" in live:
             stored["status"] = live["status"]
         self.objects[key] = stored
         if obj["kind"] == "HTTPRoute":
-            stored["status"] = {"parents": [{"parentRef": {"name": "inference"}, "conditions": []}]}
             self.traffic_log.append((self.serving, self._is_ready(self.serving)))
+            self.split_log.append(
+                {version: (weight, self._is_ready(version)) for version, weight in self.weights.items()}
+            )
         return True
 
     def _is_ready(self, version):

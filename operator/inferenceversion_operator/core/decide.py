@@ -7,11 +7,18 @@ from inferenceversion_operator.core.events import events_of
 from inferenceversion_operator.core.objects.endpoint import make_endpoint
 from inferenceversion_operator.core.plan import Plan, Ref, StatusOf
 from inferenceversion_operator.core.rollout.choose import once_stable
-from inferenceversion_operator.core.rollout.immediate import Release, next_release
+from inferenceversion_operator.core.rollout.machine import next_release
+from inferenceversion_operator.core.rollout.release import Release
 from inferenceversion_operator.core.rollout.roles import Cast, assign_roles
 from inferenceversion_operator.core.snapshot import Snapshot
 from inferenceversion_operator.core.version_status import broken_status, refused_status, version_status
-from inferenceversion_operator.core.wanted import make_capacity, make_traffic, prunable, split_by_direction
+from inferenceversion_operator.core.wanted import (
+    make_capacity,
+    make_comparison,
+    make_traffic,
+    prunable,
+    split_by_direction,
+)
 
 
 def decide(seen: Snapshot, now: datetime) -> Plan:
@@ -22,10 +29,10 @@ def decide(seen: Snapshot, now: datetime) -> Plan:
         return Plan(prune=(Ref("InferenceEndpoint", seen.namespace, seen.name, seen.endpoint.uid),))
     release = next_release(seen, now)
     history = once_stable(next_history(seen.endpoint, release, now))
-    failed = frozenset({release.failed.name}) if release.failed else frozenset()
+    failed = frozenset({release.given_up.version.name}) if release.given_up else frozenset()
     cast = assign_roles(seen, release.stable, release.candidate, history, failed)
-    capacity, shrinking = split_by_direction(seen, make_capacity(seen, cast))
-    traffic = make_traffic(seen, cast)
+    capacity, shrinking = split_by_direction(seen, [*make_capacity(seen, cast), *make_comparison(seen, release)])
+    traffic = make_traffic(seen, cast, release)
     return Plan(
         capacity=capacity,
         version_statuses=_version_statuses(seen, cast, release, now),
@@ -35,6 +42,8 @@ def decide(seen: Snapshot, now: datetime) -> Plan:
         prune=prunable(seen, cast, (*capacity, *shrinking, *traffic)),
         events=events_of(seen.endpoint, release),
         recheck_at=release.recheck_at,
+        questions=release.questions,
+        asked_for=release.asked_for,
     )
 
 

@@ -7,11 +7,16 @@ from typing import Any
 from inferenceversion_operator.api.names import endpoint_name
 from inferenceversion_operator.api.types import InferenceEndpoint, InferenceVersion, Role
 from inferenceversion_operator.core.conditions import Condition, find, merge, timestamp
-from inferenceversion_operator.core.health import observe_health, why_not_ready
+from inferenceversion_operator.core.gates.scope import Phase
+from inferenceversion_operator.core.health import observe_health
 from inferenceversion_operator.core.objects.route import hostnames, parent_refs
 from inferenceversion_operator.core.plan import Ref, StatusOf
-from inferenceversion_operator.core.rollout.immediate import Release, is_ready
+from inferenceversion_operator.core.rollout.readiness import is_ready, replicas_needed
+from inferenceversion_operator.core.rollout.release import Ended, Release
 from inferenceversion_operator.core.snapshot import Snapshot
+
+_ACTION_LIMIT, _MESSAGE_LIMIT, _EVIDENCE_LIMIT = 512, 1024, 512
+_WITH_EVIDENCE = 10
 
 
 def endpoint_status(seen: Snapshot, endpoint: InferenceEndpoint, release: Release, now: datetime) -> StatusOf:
@@ -22,9 +27,10 @@ def endpoint_status(seen: Snapshot, endpoint: InferenceEndpoint, release: Releas
         status["url"] = url
     if release.stable:
         status["stable"] = release.stable.version
-    if release.candidate:
-        candidate = {"version": release.candidate.version, "name": release.candidate.name, "weight": 0}
-        status["candidate"] = {**candidate, "since": release.since}
+    if release.attempt:
+        status["candidate"] = release.attempt.stored()
+    if release.observed_action:
+        status["observedAction"] = release.observed_action[:_ACTION_LIMIT]
     status["history"] = next_history(endpoint, release, now)
     conditions = _conditions(seen, endpoint, release)
     status["conditions"] = merge(endpoint.status.get("conditions", ()), conditions, endpoint.generation, now)
@@ -34,16 +40,40 @@ def endpoint_status(seen: Snapshot, endpoint: InferenceEndpoint, release: Releas
 def next_history(endpoint: InferenceEndpoint, release: Release, now: datetime) -> list[Mapping[str, Any]]:
     """Return the outcomes of releases, the newest first, no more than ``retention.history``."""
     history = [dict(entry) for entry in endpoint.status.get("history", ())]
-    if release.promoted:
-        history.insert(0, _outcome(release.promoted, "Promoted", now))
-    if release.failed:
-        history.insert(0, _outcome(release.failed, "Failed", now) | {"message": release.failure[:1024]})
-    return list(history[: max(1, endpoint.history)])
+    ended = [_outcome(endpoint, end, now) for end in release.ended]
+    return _bounded([*ended, *history], max(1, endpoint.history))
 
 
-def _outcome(version: InferenceVersion, outcome: str, now: datetime) -> dict[str, Any]:
-    entry = {"version": version.version, "name": version.name, "outcome": outcome, "since": timestamp(now)}
-    return entry | ({"digest": version.digest} if version.digest else {})
+def _bounded(history: list[Mapping[str, Any]], most: int) -> list[Mapping[str, Any]]:
+    """Return the newest entries; the evidence of the first few alone, so that an object's size has a bound."""
+    bare = ("gates", "steps")
+    return [
+        entry if place < _WITH_EVIDENCE else {name: value for name, value in entry.items() if name not in bare}
+        for place, entry in enumerate(history[:most])
+    ]
+
+
+def _outcome(endpoint: InferenceEndpoint, end: Ended, now: datetime) -> dict[str, Any]:
+    told = {
+        "version": end.version.version,
+        "name": end.version.name,
+        "digest": end.version.digest,
+        "outcome": end.outcome.value,
+        "since": end.attempt.started_at if end.attempt else timestamp(now),
+        "until": timestamp(now),
+        "reason": end.reason,
+        "message": end.message[:_MESSAGE_LIMIT],
+        "instead": endpoint.status.get("stable"),
+        "by": end.by,
+        "generation": endpoint.generation,
+        "gates": [_short(gate) for gate in end.attempt.gates] if end.attempt else None,
+        "steps": [dict(step) for step in end.attempt.steps] if end.attempt else None,
+    }
+    return {name: value for name, value in told.items() if value}
+
+
+def _short(gate: Mapping[str, Any]) -> dict[str, Any]:
+    return {**gate, "message": str(gate.get("message", ""))[:_EVIDENCE_LIMIT]}
 
 
 def _phase(seen: Snapshot, release: Release) -> str:
@@ -51,8 +81,8 @@ def _phase(seen: Snapshot, release: Release) -> str:
         return "Stalled"
     if release.stable and not is_ready(seen, release.stable):
         return "Degraded"
-    if release.candidate:
-        return "Progressing"
+    if release.attempt:
+        return "Progressing" if release.attempt.phase is Phase.STARTING else release.attempt.phase.value
     return "Stable" if release.stable else "Empty"
 
 
@@ -70,7 +100,7 @@ def _conditions(seen: Snapshot, endpoint: InferenceEndpoint, release: Release) -
         ready = Condition("Ready", "False", stuck.reason, f"{stuck.message} (serving: {serving})")
         return [routed, ready, stuck]
     if release.candidate or release.stable is None:
-        what = _coming(seen, release.candidate) if release.candidate else "no version to serve"
+        what = release.waits_for if release.candidate else "no version to serve"
         serving = f"; version {release.stable.version} serves" if release.stable else "; nothing serves"
         busy = Condition("Reconciling", "True", "Progressing", what + serving)
         return [routed, Condition("Ready", "False", busy.reason, busy.message), busy]
@@ -87,14 +117,10 @@ def _conditions(seen: Snapshot, endpoint: InferenceEndpoint, release: Release) -
     return [routed, Condition("Ready", "True", "Serving", f"version {release.stable.version} serves all traffic")]
 
 
-def _coming(seen: Snapshot, candidate: InferenceVersion) -> str:
-    return f"version {candidate.version} is getting ready{why_not_ready(seen, candidate)}"
-
-
 def _short_of(seen: Snapshot, stable: InferenceVersion) -> str:
     """Say how many pods are left, why, and the way out that there is."""
     health = observe_health(seen, stable)
-    needed = max(1, stable.autoscaling.min_replicas)
+    needed = replicas_needed(stable)
     says = [f"version {stable.version}: {health.ready_replicas} of {needed} replicas ready"]
     if health.ready_replicas == 0:
         says.append("requests fail")

@@ -10,10 +10,12 @@ from inferenceversion_operator.core.conditions import Condition, find, merge
 from inferenceversion_operator.core.health import Health, observe_health
 from inferenceversion_operator.core.plan import Ref, StatusOf
 from inferenceversion_operator.core.rollout.choose import has_failed
-from inferenceversion_operator.core.rollout.immediate import Release
+from inferenceversion_operator.core.rollout.readiness import replicas_needed
+from inferenceversion_operator.core.rollout.release import Outcome, Release
 from inferenceversion_operator.core.rollout.roles import Cast
 from inferenceversion_operator.core.snapshot import Broken, Failure, Snapshot
 
+_GIVEN_UP = (("Ready", "False"), ("Stalled", "True"), ("Failed", "True"))
 _RUNNING = (Role.STABLE, Role.CANDIDATE, Role.WARM)
 # Nothing but a person (or what they own) changes these; the rest may pass by itself.
 _NEEDS_A_PERSON = {
@@ -41,7 +43,7 @@ def version_status(seen: Snapshot, version: InferenceVersion, cast: Cast, releas
     conditions = [accepted]
     if running:
         conditions += _in_order(health)
-        conditions += _readiness(version, health, seen.failure)
+        conditions += _readiness(version, health, seen.failure, release)
         conditions += _failed_before(version, role)
     else:
         conditions += _at_rest(seen, version, role, release)
@@ -52,7 +54,7 @@ def version_status(seen: Snapshot, version: InferenceVersion, cast: Cast, releas
         "name": version_name(version.name),
         "replicas": health.replicas,
         "readyReplicas": health.ready_replicas,
-        "weight": 100 if role is Role.STABLE else 0,
+        "weight": next((share for v, share in release.weights() if v.name == version.name), 0),
         "conditions": merge(version.status.get("conditions", ()), conditions, version.generation, now),
     }
     return StatusOf(_ref(version), status)
@@ -100,11 +102,11 @@ def _in_order(health: Health) -> list[Condition]:
     return [by_type[kind] for kind in ("WeightsVerified", "Scheduled", "Loaded", "WarmedUp")]
 
 
-def _readiness(version: InferenceVersion, health: Health, failure: Failure | None) -> list[Condition]:
-    needed = max(1, version.autoscaling.min_replicas)
+def _readiness(version: InferenceVersion, health: Health, failure: Failure | None, release: Release) -> list[Condition]:
+    needed = replicas_needed(version)
     count = f"{health.ready_replicas} of {needed} replicas ready"
     if health.ready_replicas >= needed:
-        return [Condition("Ready", "True", "Ready", count)]
+        return _released(version, count, release)
     if failure and failure.object_name.startswith(version_name(version.name)):
         kind = "Stalled" if failure.needs_a_person else "Reconciling"
         return [
@@ -124,6 +126,23 @@ def _readiness(version: InferenceVersion, health: Health, failure: Failure | Non
     ]
 
 
+def _released(version: InferenceVersion, count: str, release: Release) -> list[Condition]:
+    """Say whether a version with all its pods is where it is wanted: a candidate is on its way until it is stable."""
+    attempt = release.attempt
+    if attempt is None or attempt.candidate.name != version.name:
+        return [Condition("Ready", "True", "Ready", count)]
+    if release.stalled:
+        return [
+            Condition("Ready", "False", release.stalled.reason, release.stalled.message),
+            Condition("Stalled", "True", release.stalled.reason, release.stalled.message),
+        ]
+    reason = attempt.phase.value
+    return [
+        Condition("Ready", "False", reason, release.waits_for or count),
+        Condition("Reconciling", "True", reason, release.waits_for or count),
+    ]
+
+
 def _failed_before(version: InferenceVersion, role: Role) -> list[Condition]:
     """Keep the record of a failure while somebody insists on the version, until it serves after all."""
     before = find(version.status.get("conditions"), "Failed")
@@ -135,16 +154,7 @@ def _failed_before(version: InferenceVersion, role: Role) -> list[Condition]:
 def _at_rest(seen: Snapshot, version: InferenceVersion, role: Role, release: Release) -> list[Condition]:
     """Return the conditions of a version that holds no capacity: at rest is what is wanted, so it is Ready."""
     if role is Role.FAILED:
-        just_now = release.failed is not None and release.failed.name == version.name
-        before = find(version.status.get("conditions"), "Failed") if has_failed(version) else None
-        message = release.failure if just_now or before is None else str(before["message"])
-        hint = f"{message}; it is not tried again: release a new version, or pin this one to insist"
-        hint = message if "not tried again" in message else hint
-        return [
-            Condition("Ready", "False", "ReleaseFailed", hint),
-            Condition("Stalled", "True", "ReleaseFailed", hint),
-            Condition("Failed", "True", "ReleaseFailed", hint),
-        ]
+        return _failed(version, release)
     if release.stalled and release.held and release.held.name == version.name:
         return [
             Condition("Ready", "False", release.stalled.reason, release.stalled.message),
@@ -153,6 +163,21 @@ def _at_rest(seen: Snapshot, version: InferenceVersion, role: Role, release: Rel
     if role is Role.RETIRED:
         return [Condition("Ready", "True", "Retired", "was stable before; scaled to zero")]
     return [Condition("Ready", "True", "NotWanted", f"nothing runs: {_why_not(seen, version, release)}")]
+
+
+def _failed(version: InferenceVersion, release: Release) -> list[Condition]:
+    """Return why a version was given up: just now, or as its status has it since then."""
+    end = release.given_up
+    before = find(version.status.get("conditions"), "Failed") if has_failed(version) else None
+    if end and end.version.name == version.name:
+        reason = Outcome.ABORTED.value if end.outcome is Outcome.ABORTED else "ReleaseFailed"
+        message = end.message
+    else:
+        reason = str(before["reason"]) if before else "ReleaseFailed"
+        message = str(before["message"]) if before else ""
+    hint = f"{message}; it is not tried again: release a new version, or pin this one to insist"
+    hint = message if "not tried again" in message else hint
+    return [Condition(kind, status, reason, hint) for kind, status in _GIVEN_UP]
 
 
 def _why_not(seen: Snapshot, version: InferenceVersion, release: Release) -> str:

@@ -3,15 +3,20 @@
 from collections.abc import Iterable
 
 from inferenceversion_operator.api.labels import API_VERSION
-from inferenceversion_operator.api.names import version_name
+from inferenceversion_operator.api.names import differ_name, sticky_name, version_name
 from inferenceversion_operator.api.types import InferenceVersion, Role
+from inferenceversion_operator.core.gates.scope import Phase
 from inferenceversion_operator.core.objects.config_map import make_config_map
 from inferenceversion_operator.core.objects.deployment import make_deployment
+from inferenceversion_operator.core.objects.differ import make_differ
 from inferenceversion_operator.core.objects.pod_disruption_budget import make_pod_disruption_budget
-from inferenceversion_operator.core.objects.route import ROUTE_KINDS, make_route, parent_refs
+from inferenceversion_operator.core.objects.route import ROUTE_KINDS, Split, has_gateway, make_route
 from inferenceversion_operator.core.objects.service import make_endpoint_service, make_version_service
+from inferenceversion_operator.core.objects.sticky import make_sticky_route
 from inferenceversion_operator.core.plan import Object, Ref
-from inferenceversion_operator.core.rollout.immediate import is_ready
+from inferenceversion_operator.core.rollout.gateway import differ_is_ready, has_taken
+from inferenceversion_operator.core.rollout.readiness import is_ready, replicas_needed
+from inferenceversion_operator.core.rollout.release import Release
 from inferenceversion_operator.core.rollout.roles import Cast
 from inferenceversion_operator.core.snapshot import Object as Seen
 from inferenceversion_operator.core.snapshot import Snapshot
@@ -23,7 +28,7 @@ def make_capacity(seen: Snapshot, cast: Cast) -> list[Object]:
     for version in seen.accepted():
         role = cast.roles[version.name]
         if role in (Role.STABLE, Role.CANDIDATE, Role.WARM):
-            objects += make_children(version, max(1, version.autoscaling.min_replicas), seen)
+            objects += make_children(version, replicas_needed(version), seen)
         elif role in (Role.RETIRED, Role.FAILED) and seen.find("Deployment", version_name(version.name)):
             objects += make_children(version, 0, seen)
     return objects
@@ -40,17 +45,51 @@ def make_children(version: InferenceVersion, replicas: int, seen: Snapshot) -> l
     ]
 
 
-def make_traffic(seen: Snapshot, cast: Cast) -> tuple[Object, ...]:
-    """Return what leads requests to the stable version; nothing while there is none."""
+def make_comparison(seen: Snapshot, release: Release) -> list[Object]:
+    """Return the differ, while a candidate is in the shadow."""
+    attempt, stable = release.attempt, release.stable
+    if seen.endpoint is None or stable is None or attempt is None or attempt.phase is not Phase.SHADOW:
+        return []
+    return make_differ(seen.endpoint, stable, attempt.candidate, seen.settings)
+
+
+def make_traffic(seen: Snapshot, cast: Cast, release: Release) -> tuple[Object, ...]:
+    """Return what leads requests to the versions; nothing while no version serves."""
     endpoint, stable = seen.endpoint, cast.stable
     if endpoint is None or stable is None:
         return ()
     objects = [make_endpoint_service(endpoint, stable)]
-    if parent_refs(endpoint, seen.settings):
-        named = [v for v in cast.running(tuple(seen.accepted())) if v.name == stable.name or is_ready(seen, v)]
-        kinds = [kind for kind in ROUTE_KINDS if kind in seen.settings.route_kinds]
-        objects += [make_route(kind, endpoint, stable, named, seen.settings) for kind in kinds]
+    if not has_gateway(seen):
+        return tuple(objects)
+    named = [v for v in cast.running(tuple(seen.accepted())) if v.name == stable.name or is_ready(seen, v)]
+    kinds = [kind for kind in ROUTE_KINDS if kind in seen.settings.route_kinds]
+    split = Split(release.weights(), _mirror(seen, release))
+    objects += [make_route(kind, endpoint, split, named, seen.settings) for kind in kinds]
+    for kind in kinds:
+        header = _sticky_header(seen, kind, release)
+        if header:
+            objects.append(make_sticky_route(kind, endpoint, split, header, seen.settings))
     return tuple(objects)
+
+
+def _mirror(seen: Snapshot, release: Release) -> tuple[str, int] | None:
+    attempt = release.attempt
+    if seen.endpoint is None or attempt is None or attempt.phase is not Phase.SHADOW or not differ_is_ready(seen):
+        return None
+    return differ_name(seen.endpoint.name), attempt.candidate.traffic.shadow.percent
+
+
+def _sticky_header(seen: Snapshot, kind: str, release: Release) -> str | None:
+    """Return the header that sessions are split by; after the canary until the Gateway leads them all to stable."""
+    attempt = release.attempt
+    if attempt and attempt.phase is Phase.CANARY:
+        return attempt.candidate.traffic.canary.sticky_header
+    live = seen.find(kind, sticky_name(seen.name))
+    if live is None or release.stable is None:
+        return None
+    rules = live["spec"]["rules"]
+    settled = len(rules) == 1 and rules[0]["backendRefs"][0]["name"] == version_name(release.stable.name)
+    return None if settled and has_taken(live) else str(rules[0]["matches"][0]["headers"][0]["name"])
 
 
 def split_by_direction(seen: Snapshot, objects: Iterable[Object]) -> tuple[tuple[Object, ...], tuple[Object, ...]]:

@@ -6,6 +6,7 @@ from typing import Any
 
 from inferenceversion_operator.api.parse import parse_endpoint, parse_version
 from inferenceversion_operator.api.types import InferenceEndpoint, InferenceVersion, Role
+from inferenceversion_operator.core.rollout.release import Release
 from inferenceversion_operator.core.rollout.roles import Cast
 from inferenceversion_operator.core.snapshot import Settings, Snapshot
 from inferenceversion_operator.core.wanted import make_children, make_traffic
@@ -27,7 +28,7 @@ def make_objects(
     cast = Cast(wanted, None, {wanted.name: Role.STABLE})
     seen = Snapshot(wanted.namespace, wanted.endpoint, settings, endpoint=endpoint, versions=(wanted,))
     children = make_children(wanted, max(1, wanted.autoscaling.min_replicas), seen)
-    return [_without_unknown_owner(obj) for obj in (*children, *make_traffic(seen, cast))]
+    return [_without_unknown_owner(obj) for obj in (*children, *make_traffic(seen, cast, Release(stable=wanted)))]
 
 
 def _placed(version: InferenceVersion, namespace: str) -> InferenceVersion:

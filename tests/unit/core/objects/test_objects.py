@@ -5,18 +5,22 @@ from pathlib import Path
 
 import pytest
 
+from inferenceversion_operator.api.names import version_name
 from inferenceversion_operator.cli.output import to_yaml
 from inferenceversion_operator.core.objects.config_map import make_config_map
 from inferenceversion_operator.core.objects.deployment import make_deployment
 from inferenceversion_operator.core.objects.endpoint import make_endpoint
 from inferenceversion_operator.core.objects.pod import make_pod_spec
 from inferenceversion_operator.core.objects.pod_disruption_budget import make_pod_disruption_budget
-from inferenceversion_operator.core.objects.route import make_route
+from inferenceversion_operator.core.objects.route import Split, make_route
 from inferenceversion_operator.core.objects.service import make_endpoint_service, make_version_service
+from inferenceversion_operator.core.objects.sticky import make_sticky_route
 from tests.support.builders import SETTINGS, ZEROS, a_version, an_endpoint
 
 GOLDEN = Path(__file__).parents[3] / "golden" / "objects"
 VERSION = a_version("2.4.1")
+ALONE = Split(((VERSION, 100),))
+SHARED = (a_version("2.4.0"), 95), (VERSION, 5)
 GPU = replace(
     VERSION,
     runtime=replace(
@@ -45,8 +49,17 @@ CASES = {
     "service-of-an-endpoint": lambda: make_endpoint_service(an_endpoint(), VERSION),
     "pod-disruption-budget": lambda: make_pod_disruption_budget(VERSION),
     "endpoint": lambda: make_endpoint("news", "sentiment"),
-    "http-route": lambda: make_route("HTTPRoute", an_endpoint(), VERSION, [a_version("2.4.0"), VERSION], SETTINGS),
-    "grpc-route": lambda: make_route("GRPCRoute", an_endpoint(), VERSION, [VERSION], SETTINGS),
+    "http-route": lambda: make_route("HTTPRoute", an_endpoint(), ALONE, [a_version("2.4.0"), VERSION], SETTINGS),
+    "http-route-canary": lambda: make_route("HTTPRoute", an_endpoint(), Split(SHARED), [VERSION], SETTINGS),
+    "http-route-shadow": lambda: make_route(
+        "HTTPRoute", an_endpoint(), Split(((VERSION, 100),), ("differ", 10)), [VERSION], SETTINGS
+    ),
+    "grpc-route-shadow": lambda: make_route(
+        "GRPCRoute", an_endpoint(), Split(((VERSION, 100),), ("differ", 10)), [VERSION], SETTINGS
+    ),
+    "http-route-sticky": lambda: make_sticky_route("HTTPRoute", an_endpoint(), Split(SHARED), "x-session", SETTINGS),
+    "grpc-route-sticky-after": lambda: make_sticky_route("GRPCRoute", an_endpoint(), ALONE, "x-session", SETTINGS),
+    "grpc-route": lambda: make_route("GRPCRoute", an_endpoint(), ALONE, [VERSION], SETTINGS),
 }
 
 
@@ -131,22 +144,22 @@ def test_hostnames_that_the_user_declared_are_used_and_grpc_has_its_own():
     from inferenceversion_operator.api.types import Gateway
 
     endpoint = an_endpoint(gateway=Gateway(hostnames=("news.example.com",)))
-    http = make_route("HTTPRoute", endpoint, VERSION, [], SETTINGS)
-    grpc = make_route("GRPCRoute", endpoint, VERSION, [], SETTINGS)
+    http = make_route("HTTPRoute", endpoint, ALONE, [], SETTINGS)
+    grpc = make_route("GRPCRoute", endpoint, ALONE, [], SETTINGS)
     assert http["spec"]["hostnames"] == ["news.example.com"]
     assert grpc["spec"]["hostnames"] == ["grpc.news.example.com"]
 
 
 def test_a_route_never_has_more_rules_than_the_gateway_api_takes():
     many = [a_version(f"1.{n}.0") for n in range(40)]
-    assert len(make_route("HTTPRoute", an_endpoint(), VERSION, many, SETTINGS)["spec"]["rules"]) == 16
+    assert len(make_route("HTTPRoute", an_endpoint(), ALONE, many, SETTINGS)["spec"]["rules"]) == 16
 
 
 def test_a_wildcard_keeps_its_star_in_front_where_grpc_has_a_name_of_its_own():
     from inferenceversion_operator.api.types import Gateway
 
     endpoint = an_endpoint(gateway=Gateway(hostnames=("*.example.com",)))
-    assert make_route("GRPCRoute", endpoint, VERSION, [], SETTINGS)["spec"]["hostnames"] == ["*.grpc.example.com"]
+    assert make_route("GRPCRoute", endpoint, ALONE, [], SETTINGS)["spec"]["hostnames"] == ["*.grpc.example.com"]
 
 
 def test_one_request_of_a_claim_is_named_where_a_container_may_name_it():
@@ -161,3 +174,26 @@ def test_dollars_are_doubled_since_the_kubelet_halves_them():
     pod = make_pod_spec(replace(from_source("image:///opt/$$x"), runtime=runtime), "cm", SETTINGS)
     assert pod["containers"][0]["env"] == [{"name": "PASSWORD", "value": "a$$$$b$$(HOME)"}]
     assert "/opt/$$$$x" in pod["initContainers"][0]["command"]
+
+
+@pytest.mark.parametrize("weight", range(1, 101))
+def test_a_session_is_on_one_version_and_a_growing_share_keeps_what_it_has(weight):
+    candidates = {digits for digits in range(256) if _goes_to(weight, f"5f{digits:02x}") == VERSION.version}
+    assert abs(len(candidates) / 256 - weight / 100) < 0.01
+    assert candidates == set(range(len(candidates)))
+    assert _goes_to(weight, "5F0A") == _goes_to(weight, "5f0a")
+
+
+def _goes_to(weight, session):
+    """Return who answers a session, and that nobody else would."""
+    import re
+
+    split = Split(((SHARED[0][0], 100 - weight), (VERSION, weight)))
+    rules = make_sticky_route("HTTPRoute", an_endpoint(), split, "x-session", SETTINGS)["spec"]["rules"]
+    names = [
+        rule["backendRefs"][0]["name"]
+        for rule in rules
+        if re.fullmatch(rule["matches"][0]["headers"][0]["value"], session)
+    ]
+    assert len(names) == 1
+    return VERSION.version if names[0] == version_name(VERSION.name) else SHARED[0][0].version

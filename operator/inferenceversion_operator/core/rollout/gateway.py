@@ -1,0 +1,73 @@
+"""Does the Gateway do what a stage needs: a stage counts only from then on."""
+
+from inferenceversion_operator.api.names import differ_name, endpoint_name, version_name
+from inferenceversion_operator.api.types import InferenceVersion
+from inferenceversion_operator.core.conditions import find
+from inferenceversion_operator.core.gates.scope import Phase
+from inferenceversion_operator.core.objects.route import ROUTE_KINDS
+from inferenceversion_operator.core.rollout.attempt import Attempt
+from inferenceversion_operator.core.rollout.readiness import addresses
+from inferenceversion_operator.core.snapshot import Object, Snapshot
+
+
+def differ_is_ready(seen: Snapshot) -> bool:
+    """Say whether copies of requests have where to go; before, none are made."""
+    if seen.endpoint is None:
+        return False
+    name = differ_name(seen.endpoint.name)
+    deployment = seen.find("Deployment", name)
+    return bool(deployment and deployment.get("status", {}).get("readyReplicas")) and addresses(seen, name) > 0
+
+
+def not_taken(seen: Snapshot, stable: InferenceVersion, attempt: Attempt) -> str:
+    """Return what the stage still waits for; empty where requests, or their copies, go as they should."""
+    if attempt.phase is Phase.SHADOW and not differ_is_ready(seen):
+        return "the differ, which compares the answers, is getting ready"
+    for kind in ROUTE_KINDS:
+        if kind in seen.settings.route_kinds:
+            route = seen.find(kind, endpoint_name(seen.name))
+            if route is None or not _leads(route, stable, attempt):
+                return f"the {kind} is being written"
+            missing = _not_accepted(kind, route)
+            if missing:
+                return missing
+    return ""
+
+
+def has_taken(route: Object) -> bool:
+    """Say whether every Gateway of a route has accepted it as it is now."""
+    return not _not_accepted(route["kind"], route)
+
+
+def _leads(route: Object, stable: InferenceVersion, attempt: Attempt) -> bool:
+    """Say whether the live route has the stage's weights, or its mirror."""
+    rule = route["spec"]["rules"][0]
+    weights = {backend["name"]: backend.get("weight", 1) for backend in rule.get("backendRefs", ())}
+    mirrored = any(entry.get("type") == "RequestMirror" for entry in rule.get("filters", ()))
+    if mirrored is not (attempt.phase is Phase.SHADOW):
+        return False
+    if attempt.weight == 0:
+        return set(weights) == {version_name(stable.name)}
+    return weights == _shares(stable, attempt)
+
+
+def _shares(stable: InferenceVersion, attempt: Attempt) -> dict[str, int]:
+    return {
+        version_name(stable.name): 100 - attempt.weight,
+        version_name(attempt.candidate.name): attempt.weight,
+    }
+
+
+def _not_accepted(kind: str, route: Object) -> str:
+    parents = route.get("status", {}).get("parents", ())
+    if not parents:
+        return f"no Gateway has taken the {kind} yet"
+    for parent in parents:
+        for wanted in ("Accepted", "ResolvedRefs"):
+            told: Object = find(parent.get("conditions"), wanted) or {}
+            name = parent.get("parentRef", {}).get("name")
+            if told.get("observedGeneration", 0) < route["metadata"].get("generation", 0):
+                return f"Gateway {name} has not seen the {kind} as it is now"
+            if told.get("status") != "True":
+                return f"Gateway {name} does not take the {kind}: {told.get('reason', '')}: {told.get('message', '')}"
+    return ""

@@ -1,0 +1,239 @@
+"""Which version serves, which one is on its way, and what it needs to go on: the same snapshot, the same answer."""
+
+from dataclasses import replace
+from datetime import datetime, timedelta
+
+from inferenceversion_operator.api.action import Action, Verb, parse_action
+from inferenceversion_operator.api.types import InferenceEndpoint, InferenceVersion, Role
+from inferenceversion_operator.core.conditions import find, parse_timestamp
+from inferenceversion_operator.core.gates.scope import Phase
+from inferenceversion_operator.core.health import why_not_ready
+from inferenceversion_operator.core.objects.route import has_gateway
+from inferenceversion_operator.core.rollout import attempt as attempts
+from inferenceversion_operator.core.rollout.attempt import Attempt
+from inferenceversion_operator.core.rollout.choose import choose_version, has_failed, once_stable
+from inferenceversion_operator.core.rollout.progress import advance
+from inferenceversion_operator.core.rollout.readiness import answers, can_carry, is_ready
+from inferenceversion_operator.core.rollout.release import Ended, Outcome, Release
+from inferenceversion_operator.core.rollout.stages import Stage, place_of, stages_of
+from inferenceversion_operator.core.snapshot import Object, Snapshot
+from inferenceversion_operator.outcome import Stalled
+
+
+def next_release(seen: Snapshot, now: datetime) -> Release:
+    """Decide what becomes of the release under way, or whether one begins."""
+    stable = current_stable(seen)
+    action = pending_action(seen.endpoint)
+    release = _next_release(seen, stable, action, now)
+    release = replace(release, observed_action=seen.endpoint.action if seen.endpoint else None)
+    if stable and release.promoted is None and seen.endpoint and not seen.endpoint.status.get("stable"):
+        # Found by its own status: the endpoint's history doesn't tell of its promotion.
+        found = Ended(stable, Outcome.PROMOTED, "Found", "serves already")
+        return replace(release, ended=(found, *release.ended))
+    return release
+
+
+def current_stable(seen: Snapshot) -> InferenceVersion | None:
+    """Return the version that the endpoint's status names as stable, while it exists.
+
+    An endpoint that was deleted and made again knows of none; the version that serves says so in its own status.
+    Without that, what serves would be scaled down for a version that was never ready.
+    """
+    if seen.endpoint is None:
+        return None
+    named = seen.endpoint.status.get("stable")
+    if named:
+        return seen.version(named)
+    return next((v for v in seen.accepted() if v.status.get("role") == Role.STABLE), None)
+
+
+def pending_action(endpoint: InferenceEndpoint | None) -> Action | None:
+    """Return what somebody asked for and nobody has looked at yet."""
+    if endpoint is None or not endpoint.action or endpoint.action == endpoint.status.get("observedAction"):
+        return None
+    return parse_action(endpoint.action)
+
+
+def _next_release(seen: Snapshot, stable: InferenceVersion | None, action: Action | None, now: datetime) -> Release:
+    try:
+        wanted = choose_version(seen)
+    except Stalled as stalled:
+        return Release(stable=stable, stalled=stalled, ended=_left_behind(seen, None, now))
+    left = _left_behind(seen, wanted, now)
+    if wanted is None or (stable and wanted.name == stable.name):
+        return Release(stable=stable, ended=left)
+    action = action if action and action.version == wanted.version else None
+    under_way = attempts.resume(seen.endpoint, wanted, now)
+    if under_way and stable and action and action.verb is Verb.ABORT:
+        return Release(stable=stable, ended=(_aborted(under_way, action), *left))
+    begun = under_way or attempts.start(wanted, now)
+    if action and action.skip_steps:
+        begun = replace(begun, skip_steps=True, by=action.by)
+    stages = _stages_ahead(seen, stable, begun)
+    held = _held_back(seen, stable, begun, stages)
+    if held:
+        return Release(stable=stable, stalled=held, held=wanted, ended=left)
+    if _on_hold(seen, wanted) and not begun.skip_steps:
+        release = _paused(seen, stable, under_way, stages, action, now)
+    else:
+        release = _go_on(seen, stable, begun, stages, action, now)
+    return replace(release, ended=(*release.ended, *left))
+
+
+def _go_on(
+    seen: Snapshot,
+    stable: InferenceVersion | None,
+    begun: Attempt,
+    stages: tuple[Stage, ...],
+    action: Action | None,
+    now: datetime,
+) -> Release:
+    place = place_of(stages, begun.phase, begun.step)
+    ready = is_ready(seen, begun.candidate) or (place is not None and _carries(seen, begun, stages[place]))
+    if not ready:
+        return _wait_for_pods(seen, stable, begun, now)
+    if stable is None or not stages:
+        return _promote(stable, begun, _reason_at_once(seen, stable, begun))
+    return advance(seen, stable, begun, stages, action, now)
+
+
+def _carries(seen: Snapshot, begun: Attempt, stage: Stage) -> bool:
+    """Say whether a stage that began may go on: a pod that is replaced does not take all requests away."""
+    return begun.since is not None and can_carry(seen, begun.candidate, stage.weight)
+
+
+def _stages_ahead(seen: Snapshot, stable: InferenceVersion | None, begun: Attempt) -> tuple[Stage, ...]:
+    """Return what the candidate has to go through: nothing, where it can't be compared or was compared before."""
+    broken = stable is None or not answers(seen, stable)
+    if broken or begun.skip_steps or _served_before(seen, begun.candidate):
+        return ()
+    return stages_of(begun.candidate)
+
+
+def _reason_at_once(seen: Snapshot, stable: InferenceVersion | None, begun: Attempt) -> tuple[str, str]:
+    if stable is None:
+        return "FirstVersion", "nothing served before"
+    if begun.skip_steps:
+        return "StepsSkipped", f"the steps were skipped{_by(begun.by)}"
+    if _served_before(seen, begun.candidate):
+        return "ServedBefore", "was stable before, so it goes through no steps"
+    if not answers(seen, stable):
+        return "StableBroken", f"version {stable.version} has no ready pod, so there is nothing to compare with"
+    return "Ready", "is ready"
+
+
+def _promote(stable: InferenceVersion | None, begun: Attempt, why: tuple[str, str]) -> Release:
+    instead = f" instead of {stable.version}" if stable else ""
+    message = f"serves all traffic{instead}: {why[1]}"
+    ended = Ended(begun.candidate, Outcome.PROMOTED, why[0], message, begun, begun.by)
+    return Release(stable=begun.candidate, ended=(ended,))
+
+
+def _left_behind(seen: Snapshot, wanted: InferenceVersion | None, now: datetime) -> tuple[Ended, ...]:
+    """Return the end of a release whose candidate is no longer wanted, or whose own status tells its end already.
+
+    The operator may have been killed between the version's status and the endpoint's.
+    """
+    told = (seen.endpoint.status.get("candidate") if seen.endpoint else None) or {}
+    before = seen.version(told.get("version"))
+    if before is None or (wanted and wanted.name == before.name):
+        return ()
+    at = attempts.resume(seen.endpoint, before, now)
+    failed = find(before.status.get("conditions"), "Failed") if has_failed(before) else None
+    if failed:
+        outcome = Outcome.ABORTED if failed["reason"] == Outcome.ABORTED else Outcome.FAILED
+        return (Ended(before, outcome, str(failed["reason"]), str(failed["message"]), at),)
+    instead = f"{wanted.version} is wanted" if wanted else "it is no longer wanted"
+    return (Ended(before, Outcome.SUPERSEDED, "Superseded", instead, at),)
+
+
+def _aborted(under_way: Attempt, action: Action) -> Ended:
+    return Ended(under_way.candidate, Outcome.ABORTED, "Aborted", f"aborted{_by(action.by)}", under_way, action.by)
+
+
+def _by(who: str | None) -> str:
+    return f" by {who}" if who else " by hand"
+
+
+def _held_back(
+    seen: Snapshot, stable: InferenceVersion | None, begun: Attempt, stages: tuple[Stage, ...]
+) -> Stalled | None:
+    """Return why a release by steps can't be done here: to release all at once is what its author wanted to avoid."""
+    version = begun.candidate
+    if stable is None or begun.skip_steps:
+        return None
+    if _failed_under_this_pin(seen, version):
+        return Stalled(
+            "PinnedVersionFailed",
+            f"version {version.version} is pinned and its release failed: change spec.version, or release it whatever "
+            f"its gates say (kubectl iv promote {seen.name} {version.version} --skip-steps); traffic stays where it is",
+        )
+    if not stages:
+        return None
+    wish = f"version {version.version} asks for traffic.strategy {version.traffic.strategy}"
+    hint = "or set traffic.strategy to Immediate (it may be changed); traffic stays where it is"
+    if not has_gateway(seen):
+        return Stalled("GatewayRequired", f"{wish}, which needs a Gateway: set spec.gateway of the endpoint, {hint}")
+    if not seen.settings.prometheus:
+        need = "whose gates need Prometheus: set prometheus.url of the operator's chart"
+        return Stalled("PrometheusNotConfigured", f"{wish}, {need}, {hint}")
+    return None
+
+
+def _failed_under_this_pin(seen: Snapshot, version: InferenceVersion) -> bool:
+    """Say whether the version failed since the endpoint's spec changed last: a pin tries once, not for ever."""
+    endpoint = seen.endpoint
+    if endpoint is None or endpoint.pin != version.version:
+        return False
+    history = endpoint.status.get("history", ())
+    last: Object = next((e for e in history if e.get("version") == version.version), {})
+    ended = last.get("outcome") in (Outcome.FAILED, Outcome.ABORTED)
+    return ended and last.get("generation") == endpoint.generation
+
+
+def _on_hold(seen: Snapshot, wanted: InferenceVersion) -> bool:
+    """Say whether spec.paused keeps this version back: everything but a rollback to one that was stable before."""
+    endpoint = seen.endpoint
+    if endpoint is None or not endpoint.paused:
+        return False
+    return not (endpoint.pin == wanted.version and _served_before(seen, wanted))
+
+
+def _paused(
+    seen: Snapshot,
+    stable: InferenceVersion | None,
+    under_way: Attempt | None,
+    stages: tuple[Stage, ...],
+    action: Action | None,
+    now: datetime,
+) -> Release:
+    """Stop advancing, not protecting: a stage that began is looked at, and a Fail still gives all traffic back."""
+    if under_way is None:
+        return Release(stable=stable)
+    place = place_of(stages, under_way.phase, under_way.step)
+    if stable is None or place is None:
+        return Release(stable=stable, attempt=under_way, waits_for="the endpoint is paused")
+    if not _carries(seen, under_way, stages[place]) and not is_ready(seen, under_way.candidate):
+        return _wait_for_pods(seen, stable, under_way, now)
+    return advance(seen, stable, under_way, stages, action, now)
+
+
+def _wait_for_pods(seen: Snapshot, stable: InferenceVersion | None, begun: Attempt, now: datetime) -> Release:
+    """Wait, without live requests; give the candidate up in the end, if something else serves and no pin insists."""
+    waiting = begun.wait(0, now)
+    why = f"version {begun.candidate.version} is getting ready{why_not_ready(seen, begun.candidate)}"
+    release = Release(stable=stable, attempt=waiting, waits_for=why)
+    pinned = seen.endpoint is not None and seen.endpoint.pin == begun.candidate.version
+    if waiting.waiting_since is None or stable is None or pinned or not is_ready(seen, stable):
+        return release
+    deadline = parse_timestamp(waiting.waiting_since) + timedelta(seconds=seen.settings.ready_deadline_s)
+    if now < deadline:
+        return replace(release, recheck_at=deadline)
+    lost = "" if begun.phase is Phase.STARTING else " again"
+    failure = f"not Ready{lost} within {seen.settings.ready_deadline_s:g} s{why_not_ready(seen, begun.candidate)}"
+    return Release(stable=stable, ended=(Ended(begun.candidate, Outcome.FAILED, "NotReady", failure, begun),))
+
+
+def _served_before(seen: Snapshot, version: InferenceVersion) -> bool:
+    history = seen.endpoint.status.get("history", ()) if seen.endpoint else ()
+    return version.version in once_stable(history)

@@ -1,0 +1,247 @@
+"""Through the stages of a release: begin one, look at its gates, go on, hold or give up."""
+
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass, replace
+from datetime import datetime, timedelta
+from typing import Any
+
+from inferenceversion_operator.api.action import Action, Verb
+from inferenceversion_operator.api.types import InferenceVersion
+from inferenceversion_operator.core.conditions import parse_timestamp, timestamp
+from inferenceversion_operator.core.gates.answers import Measured, Unanswered
+from inferenceversion_operator.core.gates.looks import judge, questions
+from inferenceversion_operator.core.gates.scope import Phase, Scope
+from inferenceversion_operator.core.gates.verdict import Finding, Verdict
+from inferenceversion_operator.core.rollout.attempt import Attempt
+from inferenceversion_operator.core.rollout.gateway import not_taken
+from inferenceversion_operator.core.rollout.release import Ended, Outcome, Release
+from inferenceversion_operator.core.rollout.stages import Stage, place_of
+from inferenceversion_operator.core.snapshot import Snapshot
+from inferenceversion_operator.outcome import Stalled
+
+
+@dataclass(frozen=True, slots=True)
+class _Way:
+    """What a step of the way is decided upon."""
+
+    seen: Snapshot
+    now: datetime
+    stable: InferenceVersion
+    attempt: Attempt
+    stages: tuple[Stage, ...]
+    place: int
+    action: Action | None
+
+    @property
+    def stage(self) -> Stage:
+        return self.stages[self.place]
+
+    @property
+    def paused(self) -> bool:
+        return self.seen.endpoint is not None and self.seen.endpoint.paused
+
+
+def advance(
+    seen: Snapshot,
+    stable: InferenceVersion,
+    attempt: Attempt,
+    stages: tuple[Stage, ...],
+    action: Action | None,
+    now: datetime,
+) -> Release:
+    """Return the release after this look; its candidate is ready for the stage that it is in."""
+    place = place_of(stages, attempt.phase, attempt.step)
+    if place is None:
+        return _enter_first(seen, stable, attempt, stages, now)
+    stage = stages[place]
+    if (attempt.phase, attempt.step) != (stage.phase, stage.step):  # traffic.canary was changed meanwhile
+        return Release(stable=stable, attempt=attempt.enter(stage, now), entered=True)
+    promote = action if action and action.verb is Verb.PROMOTE and action.step in (None, stage.step) else None
+    way = _Way(seen, now, stable, replace(attempt, weight=stage.weight), stages, place, promote)
+    if attempt.since is None:
+        return _begin(way)
+    return _look(way, parse_timestamp(attempt.since))
+
+
+def _enter_first(
+    seen: Snapshot, stable: InferenceVersion, attempt: Attempt, stages: tuple[Stage, ...], now: datetime
+) -> Release:
+    """Begin, once Prometheus was seen to understand what the gates will ask it."""
+    scope = _scope(stable, attempt, stages[0], now)
+    asked_for = _subject(attempt, "check")
+    measured = seen.measured
+    release = Release(stable, attempt, waits_for="Prometheus is asked whether it understands the gates")
+    if measured is None or measured.asked_for != asked_for:
+        return _ask(release, scope, now, asked_for)
+    problem = next((a for _, a in sorted(measured.answers.items()) if isinstance(a, Unanswered)), None)
+    if problem is None:
+        return Release(stable=stable, attempt=attempt.enter(stages[0], now), entered=True)
+    stalled = Stalled(
+        problem.reason, f"{problem.message}; no request goes to version {attempt.candidate.version} before"
+    )
+    due = measured.at + timedelta(seconds=attempt.candidate.traffic.interval_s)
+    release = replace(release, stalled=stalled, waits_for=problem.message)
+    return _ask(release, scope, now, asked_for) if now >= due else replace(release, recheck_at=due)
+
+
+def _ask(release: Release, scope: Scope, now: datetime, subject: str) -> Release:
+    """Let the gates' questions be asked; the answers bring the endpoint back here."""
+    return replace(release, questions=questions(scope, now), asked_for=subject)
+
+
+def _begin(way: _Way) -> Release:
+    """Count from the moment on at which the Gateway had taken the route."""
+    reason = not_taken(way.seen, way.stable, way.attempt)
+    if reason:
+        return Release(way.stable, way.attempt, waits_for=reason)
+    begun = way.attempt.begin(way.now)
+    return _look(replace(way, attempt=begun), way.now)
+
+
+def _look(way: _Way, since: datetime) -> Release:
+    measured = _about(way.seen.measured, _subject(way.attempt))
+    scope = _scope(way.stable, way.attempt, way.stage, since)
+    over = since + timedelta(seconds=way.stage.min_duration_s)
+    if measured:
+        findings = judge(scope, measured.answers)
+        attempt = _count_inconclusive(way.attempt.look(findings, measured.at), findings, way.now, over)
+        way = replace(way, attempt=attempt)
+        failed = [finding for finding in findings if finding.verdict is Verdict.FAIL]
+        if failed:
+            return _fail(way, failed)
+        passed = all(finding.verdict is Verdict.PASS for finding in findings)
+        if passed and measured.at >= over:
+            return _passed(way)
+    if way.action:
+        return _next(way)
+    due = _next_look(way, since, over)
+    held = Release(way.stable, way.attempt, waits_for=_waits_for(way, over), stalled=_stalled(way))
+    if way.now >= due:
+        return _ask(held, scope, way.now, _subject(way.attempt))
+    return replace(held, recheck_at=due)
+
+
+def _passed(way: _Way) -> Release:
+    """Every gate says Pass, over the whole stage."""
+    if way.action:
+        return _next(way)
+    if way.stage.approval:
+        return _await_approval(way)
+    if way.paused:
+        return _look_again(way, f"{_where(way)}: every gate passes; the endpoint is paused")
+    return _next(way)
+
+
+def _await_approval(way: _Way) -> Release:
+    awaiting = way.attempt.awaiting_since or timestamp(way.now)
+    way = replace(way, attempt=replace(way.attempt, awaiting_since=awaiting))
+    approval = way.stage.approval
+    version, endpoint = way.attempt.candidate.version, way.seen.name
+    says = f"{_where(way)}: every gate passes; waits for kubectl iv promote {endpoint} {version}"
+    if approval is None or approval.timeout_s is None:
+        return _look_again(way, says)
+    until = parse_timestamp(awaiting) + timedelta(seconds=approval.timeout_s)
+    if way.now < until:
+        return _look_again(way, f"{says} until {timestamp(until)}, then: {approval.on_timeout}", until)
+    if approval.on_timeout == "Promote" and not way.paused:
+        return _next(way)
+    if approval.on_timeout == "Promote":
+        return _look_again(way, f"{_where(way)}: nobody refused; the endpoint is paused")
+    message = f"{_where(way)}: nobody approved within {approval.timeout_s:g} s"
+    return Release(stable=way.stable, ended=(_end(way, Outcome.FAILED, "NotApproved", message),))
+
+
+def _look_again(way: _Way, waits_for: str, until: datetime | None = None) -> Release:
+    """Hold, and go on looking: a gate that fails meanwhile still gives all requests back."""
+    held = Release(way.stable, way.attempt, waits_for=waits_for)
+    looked = parse_timestamp(way.attempt.looked_at) if way.attempt.looked_at else way.now
+    due = looked + timedelta(seconds=way.attempt.candidate.traffic.interval_s)
+    if way.now >= due:
+        since = parse_timestamp(way.attempt.since) if way.attempt.since else way.now
+        scope = _scope(way.stable, way.attempt, way.stage, since)
+        return _ask(held, scope, way.now, _subject(way.attempt))
+    return replace(held, recheck_at=min(due, until) if until else due)
+
+
+def _next(way: _Way) -> Release:
+    by = way.action.by if way.action else None
+    attempt = replace(way.attempt, by=by) if by else way.attempt
+    if way.place + 1 < len(way.stages):
+        return Release(stable=way.stable, attempt=attempt.enter(way.stages[way.place + 1], way.now), entered=True)
+    how = f"by {by or 'hand'}" if way.action else "every gate of every step passed"
+    reason = "PromotedByHand" if way.action else "GatesPassed"
+    message = f"serves all traffic instead of {way.stable.version}: {how}"
+    ended = Ended(attempt.candidate, Outcome.PROMOTED, reason, message, attempt, by)
+    return Release(stable=attempt.candidate, ended=(ended,))
+
+
+def _fail(way: _Way, failed: Iterable[Finding]) -> Release:
+    told = "; ".join(f"gate {finding.name}: {finding.message}" for finding in failed)
+    return Release(stable=way.stable, ended=(_end(way, Outcome.FAILED, "GateFailed", f"{_where(way)}: {told}"),))
+
+
+def _end(way: _Way, outcome: Outcome, reason: str, message: str) -> Ended:
+    return Ended(way.attempt.candidate, outcome, reason, message, way.attempt)
+
+
+def _count_inconclusive(attempt: Attempt, findings: Iterable[Finding], now: datetime, over: datetime) -> Attempt:
+    """Remember since when there is too little to say; before a stage's minimum duration that is nothing unusual."""
+    unclear = any(finding.verdict is Verdict.INCONCLUSIVE for finding in findings)
+    since = attempt.inconclusive_since or timestamp(now) if unclear and now >= over else None
+    return replace(attempt, inconclusive_since=since)
+
+
+def _stalled(way: _Way) -> Stalled | None:
+    traffic = way.attempt.candidate.traffic
+    if way.attempt.inconclusive_since is None:
+        return None
+    patience = timedelta(seconds=traffic.interval_s * traffic.max_inconclusive)
+    if way.now < parse_timestamp(way.attempt.inconclusive_since) + patience:
+        return None
+    return Stalled(
+        "GatesInconclusive",
+        f"{_where(way)}: {_unclear(way.attempt.gates)}, for {traffic.max_inconclusive} intervals; it goes on by itself "
+        f"when they are clear; kubectl iv promote or abort {way.seen.name} decides at once",
+    )
+
+
+def _waits_for(way: _Way, over: datetime) -> str:
+    if way.now < over:
+        return f"{_where(way)} until {timestamp(over)} at least"
+    return f"{_where(way)}: {_unclear(way.attempt.gates)}"
+
+
+def _unclear(gates: Iterable[Mapping[str, Any]]) -> str:
+    told = [f"gate {g['name']}: {g['message']}" for g in gates if g["verdict"] == Verdict.INCONCLUSIVE]
+    return "; ".join(told) or "its gates are being asked"
+
+
+def _where(way: _Way) -> str:
+    version = way.attempt.candidate.version
+    if way.stage.phase is Phase.SHADOW:
+        return f"version {version} is in the shadow"
+    steps = sum(stage.phase is Phase.CANARY for stage in way.stages)
+    return f"version {version} has {way.stage.weight} % (step {(way.stage.step or 0) + 1} of {steps})"
+
+
+def _next_look(way: _Way, since: datetime, over: datetime) -> datetime:
+    """Return when the gates are due: each interval, and when the minimum duration is over."""
+    interval = timedelta(seconds=way.attempt.candidate.traffic.interval_s)
+    if way.attempt.looked_at is None:
+        return min(since + interval, over)
+    looked = parse_timestamp(way.attempt.looked_at)
+    return min(looked + interval, over) if looked < over else looked + interval
+
+
+def _scope(stable: InferenceVersion, attempt: Attempt, stage: Stage, since: datetime) -> Scope:
+    return Scope(attempt.candidate, stable, stage.phase, since, stage.min_requests)
+
+
+def _subject(attempt: Attempt, what: str = "look") -> str:
+    """Return what answers are about: those about another step, or asked before the gates were changed, are void."""
+    parts = (attempt.candidate.name, attempt.candidate.generation, attempt.started_at, attempt.phase, attempt.step)
+    return "/".join(str(part) for part in (*parts, attempt.since, what))
+
+
+def _about(measured: Measured | None, subject: str) -> Measured | None:
+    return measured if measured and measured.asked_for == subject else None
