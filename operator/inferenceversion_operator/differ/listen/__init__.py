@@ -1,0 +1,1 @@
+"""Where copies of live requests arrive. Whoever sends them is answered at once, and is told nothing."""
