@@ -201,7 +201,8 @@ class World:
     def summary(self):
         """What must be the same however often the operator was killed: everything but times."""
         ours = {key: obj for key, obj in self.objects.items() if key[0] != "EndpointSlice"}
-        objects = {key: {k: v for k, v in obj.items() if k != "metadata"} for key, obj in ours.items()}
+        bare = ("metadata", "status")
+        objects = {key: {k: v for k, v in obj.items() if k not in bare} for key, obj in ours.items()}
         status = self.endpoint.status if self.endpoint else {}
         history = [(e["version"], e["outcome"]) for e in status.get("history", ())]
         return objects, self.roles(), self.serving, status.get("stable"), status.get("phase"), history
