@@ -1,20 +1,34 @@
 """The hash contract against the shell pipeline that defines it."""
 
 import hashlib
+import re
+import subprocess
+from pathlib import Path
 
 import pytest
 from folder_hash import content_hash
-from test_build import shell_hash
+
+ROOT = Path(__file__).parents[3]
+PAGES = ("docs/architecture.md", "images/triton-sentiment/README.md")
 
 
-def test_a_folder_hashes_as_in_the_shell(tmp_path):
-    for name in ("b.txt", "a/z.txt", "a.txt", "a-b/c.txt", "B.txt", "é.txt", ".hidden"):
+def recipe(page):
+    """Return the shell pipeline that a page tells people to use."""
+    (found,) = re.findall(r"`((?:cd DIR && )?find \. -type f [^`]*\| sha256sum)`", (ROOT / page).read_text("utf-8"))
+    return found.removeprefix("cd DIR && ")
+
+
+@pytest.mark.parametrize("page", PAGES)
+def test_a_folder_hashes_as_the_page_says(tmp_path, page):
+    names = ("b.txt", "a/z.txt", "a.txt", "a-b/c.txt", "B.txt", "é.txt", ".hidden")
+    for name in (*names, "with two  spaces.txt", "it's.txt", 'a "quote".txt', "-n"):
         path = tmp_path / name
         path.parent.mkdir(exist_ok=True)
         path.write_bytes(name.encode() * 3)
     (tmp_path / "empty").mkdir()
     (tmp_path / "link").symlink_to("a.txt")
-    assert content_hash(tmp_path) == shell_hash(tmp_path)
+    said = subprocess.run(["bash", "-c", recipe(page)], cwd=tmp_path, capture_output=True, text=True, check=True).stdout
+    assert content_hash(tmp_path) == f"sha256:{said.split()[0]}"
 
 
 def test_a_file_hashes_to_its_own_sha256(tmp_path):
