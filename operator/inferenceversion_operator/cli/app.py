@@ -9,11 +9,13 @@ from typer.core import TyperGroup
 
 from inferenceversion_operator import __version__
 from inferenceversion_operator.cli import (
+    abort,
     diff,
     digest,
     hash_path,
     lint,
     pause,
+    promote,
     render,
     resume,
     rollback,
@@ -80,6 +82,8 @@ ON_CLUSTER = {
     "status": status,
     "versions": versions,
     "rollback": rollback,
+    "promote": promote,
+    "abort": abort,
     "unpin": unpin,
     "pause": pause,
     "resume": resume,

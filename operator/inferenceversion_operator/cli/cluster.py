@@ -93,6 +93,18 @@ class Cluster:
         )
         return patched
 
+    def whoami(self) -> str | None:
+        """Return who the API server takes the caller for; None where it does not say."""
+        from kubernetes.client import AuthenticationV1Api  # noqa: PLC0415 - as in connect
+
+        body: Any = {"apiVersion": "authentication.k8s.io/v1", "kind": "SelfSubjectReview"}
+        api = AuthenticationV1Api(self._api.api_client)
+        try:
+            review = self._ask(lambda: api.create_self_subject_review(body, _request_timeout=_TIMEOUT_S))
+        except UserError:
+            return None
+        return str(review.status.user_info.username) or None
+
     def _list(self, plural: str, namespace: str | None) -> list[Object]:
         if namespace is None:
             answer = self._ask(

@@ -4,19 +4,22 @@ import json
 import sys
 import time
 from collections.abc import Callable
-from typing import Annotated, NoReturn
+from typing import Annotated
 
 import typer
 from rich.console import Console
 from rich.live import Live
 
+from inferenceversion_operator.cli import clock
 from inferenceversion_operator.cli.cluster import Cluster, Target, connect
 from inferenceversion_operator.cli.completion import complete_endpoint
 from inferenceversion_operator.cli.errors import ClusterError, UserError
 from inferenceversion_operator.cli.options import AllNamespaces, Context, Kubeconfig, Namespace, Output
 from inferenceversion_operator.cli.output import Format, say, show, to_data
+from inferenceversion_operator.cli.views.changes import changed_lines
 from inferenceversion_operator.cli.views.status import EndpointView, view_endpoint, view_endpoints
 from inferenceversion_operator.cli.views.tree import make_tree
+from inferenceversion_operator.core.conditions import timestamp
 
 EXAMPLES = (
     "kubectl iv status",
@@ -45,7 +48,9 @@ def command(
 ) -> None:
     """Show endpoints with their versions: role, share of requests, ready replicas, digest, and what is wrong.
 
-    With --watch a terminal shows one picture that moves; elsewhere each change is printed (as one line with -o json).
+    Of a release under way: its phase and step, what it waits for, and what each gate saw, with the bound and the
+    verdict. With --watch a terminal shows one picture that moves; elsewhere the tree comes first, then a line for each
+    change (with -o json everything anew, as one line).
     """
     cluster = connect(Target(namespace, context, kubeconfig))
 
@@ -56,7 +61,7 @@ def command(
     if watch:
         _watch(look, views, output)
         return
-    show(views, output, make_tree(views))
+    show(views, output, make_tree(views, clock.now()))
     if not views and output is Format.TABLE:
         where = "any namespace" if all_namespaces else f"namespace {cluster.namespace}"
         say(f"no InferenceEndpoint in {where}: it comes with the first InferenceVersion")
@@ -77,26 +82,33 @@ def _look(cluster: Cluster, endpoint: str | None, *, all_namespaces: bool) -> li
 def _watch(look: _Look, views: list[EndpointView], output: Format) -> None:
     """Show what changes; a cluster that goes away in between is asked again."""
     if output is Format.TABLE and Console().is_terminal:
-        with Live(make_tree(views), auto_refresh=False, vertical_overflow="visible") as live:
-            _follow(look, views, lambda changed: live.update(make_tree(changed), refresh=True))
-    _follow(look, views, lambda changed: _print_change(changed, output))
-
-
-def _follow(look: _Look, views: list[EndpointView], tell: Callable[[list[EndpointView]], None]) -> NoReturn:
-    before: list[EndpointView] | None = None
+        with Live(make_tree(views, clock.now()), auto_refresh=False, vertical_overflow="visible") as live:
+            while True:
+                views = _again(look)
+                live.update(make_tree(views, clock.now()), refresh=True)
+    _print_all(views, output)
     while True:
-        if views != before:
-            tell(views)
         before, views = views, _again(look)
+        if output is Format.TABLE:
+            _print_lines(changed_lines(before, views))
+        elif views != before:
+            _print_all(views, output)
 
 
-def _print_change(views: list[EndpointView], output: Format) -> None:
+def _print_all(views: list[EndpointView], output: Format) -> None:
     if output is Format.JSON:
         print(json.dumps(to_data(views), ensure_ascii=False))
     else:
         if output is Format.YAML:
             print("---")
-        show(views, output, make_tree(views))
+        show(views, output, make_tree(views, clock.now()))
+    sys.stdout.flush()
+
+
+def _print_lines(lines: list[str]) -> None:
+    moment = timestamp(clock.now())
+    for line in lines:
+        print(f"{moment} {line}")
     sys.stdout.flush()
 
 

@@ -1,9 +1,10 @@
 """``kubectl iv versions``: the versions of one endpoint as a table."""
 
-from datetime import UTC, datetime
+from datetime import datetime
 
 from rich.text import Text
 
+from inferenceversion_operator.cli import clock
 from inferenceversion_operator.cli.cluster import Target, connect
 from inferenceversion_operator.cli.options import Context, Endpoint, Kubeconfig, Namespace, Output
 from inferenceversion_operator.cli.output import Format, columns, say, show
@@ -24,7 +25,7 @@ def command(
     """List the versions of an endpoint, the highest first; * marks the pin."""
     cluster = connect(Target(namespace, context, kubeconfig))
     views = view_endpoint(cluster.endpoint(endpoint), cluster.versions_of(endpoint)).versions
-    now = datetime.now(UTC)
+    now = clock.now()
     show(views, output, columns(_HEADS, [_row(view, now) for view in views]) if views else Text())
     if not views and output is Format.TABLE:
         say(f"endpoint {endpoint} has no versions")

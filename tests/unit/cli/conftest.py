@@ -1,12 +1,14 @@
 """The command line as a user runs it: arguments in; stdout, stderr and exit code out."""
 
 import copy
+from datetime import UTC, datetime
 from pathlib import Path
 
 import pytest
 import yaml
 from typer.testing import CliRunner
 
+from inferenceversion_operator.cli import clock
 from inferenceversion_operator.cli.app import app
 from tests.unit.cli.fake_api import FakeApi
 
@@ -33,6 +35,12 @@ def iv():
         return CliRunner().invoke(app, [str(arg) for arg in args], catch_exceptions=False, **kwargs)
 
     return run
+
+
+@pytest.fixture
+def in_the_canary(monkeypatch):
+    """It is two minutes into the canary step of tests/golden/cli/news.yaml, for ever."""
+    monkeypatch.setattr(clock, "now", lambda: datetime(2026, 11, 30, 10, 22, tzinfo=UTC))
 
 
 @pytest.fixture

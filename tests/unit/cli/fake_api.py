@@ -19,6 +19,7 @@ class FakeApi:
         self.patches = []
         self.refuse = None
         self.after_patch = None
+        self.user = "system:serviceaccount:news:ci"
         self._server = ThreadingHTTPServer(("127.0.0.1", 0), self._handler())
         self._server.daemon_threads = True
         self._thread = threading.Thread(target=self._server.serve_forever, args=(0.01,), daemon=True)
@@ -59,6 +60,8 @@ class FakeApi:
     def answer(self, method, path, headers, body):
         if self.refuse:
             return self.refuse
+        if path.startswith("/apis/authentication.k8s.io/v1/selfsubjectreviews"):
+            return 201, {"status": {"userInfo": {"username": self.user}}}
         _, _, rest = path.partition(PREFIX)
         parts = rest.partition("?")[0].strip("/").split("/")
         namespace, parts = (parts[1], parts[2:]) if parts[0] == "namespaces" else (None, parts)
@@ -72,7 +75,8 @@ class FakeApi:
             return 200, named[0]
         self.patches.append((headers["Content-Type"], path, json.loads(body)))
         changed = merged(named[0], json.loads(body))
-        changed["metadata"]["generation"] += 1
+        if changed.get("spec") != named[0].get("spec"):  # metadata and status don't count
+            changed["metadata"]["generation"] += 1
         self.objects[parts[0]][self.objects[parts[0]].index(named[0])] = changed
         if self.after_patch:
             self.after_patch(changed)
@@ -93,7 +97,7 @@ class FakeApi:
                 self.end_headers()
                 self.wfile.write(payload)
 
-            do_GET = do_PATCH = _serve  # noqa: N815
+            do_GET = do_PATCH = do_POST = _serve  # noqa: N815
 
             def log_message(self, *args):
                 pass

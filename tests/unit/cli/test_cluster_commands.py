@@ -7,9 +7,8 @@ from copy import deepcopy
 import pytest
 import yaml
 
-from inferenceversion_operator.cli import change, kubectl_complete
+from inferenceversion_operator.cli import kubectl_complete, wait
 from inferenceversion_operator.cli import status as status_command
-from inferenceversion_operator.cli import versions as versions_command
 from tests.unit.cli.conftest import GOLDEN
 
 MERGE = "application/merge-patch+json"
@@ -28,7 +27,7 @@ def reconciled(stable=None, phase="Stable", **status):
 # ---- status, versions ----
 
 
-def test_status_is_a_tree(iv, cluster, golden):
+def test_status_is_a_tree(iv, cluster, golden, in_the_canary):
     result = iv("status", "-A")
     assert (result.exit_code, result.stderr) == (0, "")
     assert "\x1b" not in result.stdout
@@ -61,7 +60,7 @@ def test_colour_where_it_is_asked_for(iv, cluster):
     assert not re.search(r"\x1b\[[0-9;]*3[0-9]m", plain)
 
 
-def test_watch_prints_what_changes(iv, cluster, monkeypatch):
+def test_watch_prints_what_changes(iv, cluster, monkeypatch, in_the_canary):
     monkeypatch.setattr(status_command, "_INTERVAL_S", 0)
     looks = []
 
@@ -83,10 +82,14 @@ def test_watch_prints_what_changes(iv, cluster, monkeypatch):
     assert result.exit_code == 130
     assert [json.loads(line)[0]["stable"] for line in result.stdout.splitlines()] == ["2.4.1", "2.4.2"]
     assert "etcd is away; trying again" in result.stderr
+    looks.clear()
+    cluster.endpoint()["status"]["stable"] = "2.4.1"
+    lines = iv("status", "--watch").stdout.splitlines()
+    assert lines[0].startswith("news/news-sentiment  Canary")
+    assert lines[-1] == "2026-11-30T10:22:00Z news/news-sentiment: stable 2.4.1 -> 2.4.2"
 
 
-def test_versions_is_a_table(iv, cluster, golden, monkeypatch):
-    monkeypatch.setattr(versions_command, "age", lambda created, now: "1h" if created else "-")
+def test_versions_is_a_table(iv, cluster, golden, in_the_canary):
     cluster.endpoint()["spec"]["version"] = "2.4.1"
     result = iv("versions", "news-sentiment")
     assert (result.exit_code, result.stderr) == (0, "")
@@ -155,6 +158,14 @@ def test_rollback_refuses(iv, cluster, args, code, said):
     assert said in result.stderr
 
 
+def test_nobody_can_insist_on_what_does_not_exist(iv, cluster):
+    for words in (("9.9.9",), ("9.9.9", "--force")):
+        result = iv("rollback", "news-sentiment", *words)
+        assert (result.exit_code, cluster.patches) == (1, [])
+        assert "--force" not in result.stderr
+    assert "--force insists" in iv("rollback", "news-sentiment", "2.3.0").stderr
+
+
 def test_force_insists(iv, cluster):
     cluster.after_patch = reconciled()
     result = iv("rollback", "news-sentiment", "2.3.0", "--force")
@@ -168,14 +179,30 @@ def test_rollback_that_takes_too_long(iv, cluster):
     result = iv("rollback", "news-sentiment", "2.4.0", "--timeout", "0.3", "-o", "json")
     assert result.exit_code == 1
     assert json.loads(result.stdout)["serving"] is False
-    assert "2.4.0 does not serve after 0.3 s; the pin is set" in result.stderr
+    assert "2.4.0 does not serve after 0.3 s: Progressing: version 2.4.2 has 25 %" in result.stderr
+    assert "the pin is set (kubectl iv unpin news-sentiment takes it away)" in result.stderr
 
 
-def test_who_waits_is_told_for_what(iv, cluster, monkeypatch):
-    monkeypatch.setattr(change, "_PATIENCE_S", 0)
+def test_who_waits_is_told_why_the_version_is_not_ready(iv, cluster, monkeypatch):
+    monkeypatch.setattr(wait, "PATIENCE_S", 0)
+    version = next(v for v in cluster.objects["inferenceversions"] if v["spec"]["version"] == "2.4.0")
+    why = {"status": "True", "reason": "ImageNotPulled", "message": "pod p: fetch: no such image"}
+    version["status"]["conditions"] = [{"type": "Reconciling", **why}]
     cluster.after_patch = reconciled(stable="2.4.1", phase="Progressing")
     result = iv("rollback", "news-sentiment", "2.4.0", "--timeout", "0.3")
-    assert result.stderr.count("0 s: Progressing: version 2.4.2 is getting ready") == 1
+    assert result.stderr.count("0 s: version 2.4.0: ImageNotPulled: pod p: fetch: no such image") == 1
+    assert "after 0.3 s: version 2.4.0: ImageNotPulled: pod p: fetch: no such image; the pin is set" in result.stderr
+
+
+def test_an_operator_that_does_not_react_is_told(iv, cluster, monkeypatch):
+    monkeypatch.setattr(wait, "SILENCE_S", 0)
+    result = iv("rollback", "news-sentiment", "2.4.0", "--timeout", "0.3")
+    assert result.exit_code == 1
+    assert result.stderr.count("0 s: the operator has not reacted yet: does it run? kubectl get pods -A -l app") == 1
+    assert (
+        "the pin is set (kubectl iv unpin news-sentiment takes it away), but the operator has not reacted"
+        in result.stderr
+    )
 
 
 def test_rollback_waits_for_a_status_of_the_new_spec(iv, cluster):
@@ -321,6 +348,7 @@ def test_kubectl_asks_for_completion(cluster, capsys, monkeypatch):
         return said.out.splitlines()
 
     assert complete("ro") == ["rollback", ":4"]
+    assert complete("abort", "news-sentiment", "2.4.") == ["2.4.0", "2.4.1", "2.4.2", ":4"]
     assert complete("status", "") == ["news-sentiment", ":4"]
     assert complete("rollback", "news-sentiment", "2.4") == ["2.4.0", "2.4.1", "2.4.2", ":4"]
     cluster.refuse = (500, "no")

@@ -1,5 +1,6 @@
 """The pure part of the cluster commands: objects in, data out."""
 
+import json
 from copy import deepcopy
 from datetime import UTC, datetime
 
@@ -82,7 +83,11 @@ def test_rollback_to_a_warm_version(endpoint, versions):
     move = plan_rollback(endpoint, versions, "2.4.0")
     assert (move.to, move.from_stable, move.served_before, move.ready_replicas) == ("2.4.0", "2.4.1", True, 1)
     assert move.refusals == ()
-    assert move.notes == ("version 2.4.0 is warm (1 ready): traffic moves at once", "the release of 2.4.2 ends")
+    assert move.notes == (
+        "version 2.4.0 is warm (1 ready): traffic moves at once",
+        "the release of 2.4.2 ends (canary step 2 of 3, 25 %)",
+        "version 2.4.1 stays warm (retention.warm: 1)",
+    )
 
 
 def test_rollback_by_the_name_of_the_object(endpoint, versions):
@@ -91,7 +96,9 @@ def test_rollback_by_the_name_of_the_object(endpoint, versions):
 
 @pytest.mark.parametrize("wanted", ["9.9.9", "news-sentiment-9.9.9", "2.4"])
 def test_what_does_not_exist_is_refused_with_what_does(endpoint, versions, wanted):
-    (refusal,) = plan_rollback(endpoint, versions, wanted).refusals
+    move = plan_rollback(endpoint, versions, wanted)
+    (refusal,) = move.impossible
+    assert move.refusals == ()
     assert wanted in refusal
     assert "there are 2.4.2, 2.4.1, 2.4.0, 2.3.0" in refusal
 
@@ -114,19 +121,24 @@ def test_of_two_objects_with_one_version_the_accepted_one_is_meant(endpoint, ver
     double["metadata"]["creationTimestamp"] = "2026-11-30T11:00:00Z"
     for kind in ("Ready", "Stalled"):
         set_condition(double, kind, "True" if kind == "Stalled" else "False", "DuplicateVersion", "taken")
-    assert plan_rollback(endpoint, [double, *versions], "2.4.0").refusals == ()
-    assert plan_rollback(endpoint, [double], "2.4.0").refusals == ("version 2.4.0 can't serve: taken",)
+    assert plan_rollback(endpoint, [double, *versions], "2.4.0").impossible == ()
+    assert plan_rollback(endpoint, [double], "2.4.0").impossible == ("version 2.4.0 can't serve: taken",)
 
 
 def test_what_is_being_deleted_is_refused(endpoint, versions):
     by_version(versions, "2.4.0")["metadata"]["deletionTimestamp"] = "2026-11-30T10:30:00Z"
-    assert plan_rollback(endpoint, versions, "2.4.0").refusals == ("version 2.4.0 is being deleted",)
+    assert plan_rollback(endpoint, versions, "2.4.0").impossible == ("version 2.4.0 is being deleted",)
 
 
 def test_a_version_that_never_served_is_a_release(endpoint, versions):
     endpoint["spec"]["paused"] = True
     notes = plan_rollback(endpoint, versions, "2.4.2").notes
-    assert "version 2.4.2 was never stable here: it is released like a new one, by its traffic.strategy" in notes
+    assert "version 2.4.2 is warm (1 ready)" in notes
+    assert (
+        "version 2.4.2 was never stable here: it is released like a new one, by traffic.strategy ShadowThenCanary: shadow "
+        "of 10 % (5m, 100 requests at least) -> 5 % (2m, 100 requests at least) -> 25 % (10m, 500 requests at least) -> "
+        "50 % (10m, 100 requests at least, approval) -> 100 %"
+    ) in notes
     assert "the endpoint is paused: nothing moves until kubectl iv resume news-sentiment" in notes
 
 
@@ -183,10 +195,90 @@ def test_what_git_owns(endpoint, metadata, owner):
     assert (str(found) if found else None) == owner
 
 
-def test_the_change_in_git_is_a_part_of_the_manifest(endpoint):
-    assert change_in_git(endpoint, {"version": "2.4.0"}) == {
+def test_where_git_is_not_known_the_change_is_the_fields_to_set(endpoint):
+    change = change_in_git(endpoint, {"version": "2.4.0"})
+    assert not change.whole
+    assert change.manifest == {
         "apiVersion": "inferenceversion.io/v1alpha1",
         "kind": "InferenceEndpoint",
         "metadata": {"name": "news-sentiment", "namespace": "news"},
         "spec": {"version": "2.4.0"},
     }
+
+
+LAST_APPLIED = "kubectl.kubernetes.io/last-applied-configuration"
+IN_GIT = {
+    "apiVersion": "inferenceversion.io/v1alpha1",
+    "kind": "InferenceEndpoint",
+    "metadata": {
+        "name": "news-sentiment",
+        "namespace": "news",
+        "labels": {"team": "news", "argocd.argoproj.io/instance": "news"},
+        "annotations": {"argocd.argoproj.io/sync-wave": "1"},
+    },
+    "spec": {"version": "2.4.1", "gateway": {"hostnames": ["news.example.com"]}},
+}
+
+
+def test_what_was_applied_last_is_what_git_has(endpoint):
+    endpoint["metadata"]["annotations"] = {LAST_APPLIED: json.dumps(IN_GIT)}
+    change = change_in_git(endpoint, {"version": "2.4.0"})
+    assert change.whole
+    assert change.manifest["spec"] == {"version": "2.4.0", "gateway": {"hostnames": ["news.example.com"]}}
+    assert change.manifest["metadata"] == {
+        "name": "news-sentiment",
+        "namespace": "news",
+        "labels": {"team": "news"},
+        "annotations": {"argocd.argoproj.io/sync-wave": "1"},
+    }
+    assert "version" not in change_in_git(endpoint, {"version": None}).manifest["spec"]
+
+
+@pytest.mark.parametrize("text", ["", "[]", "{", '{"spec": 1}'])
+def test_an_annotation_that_says_nothing_is_passed_over(endpoint, text):
+    endpoint["metadata"]["annotations"] = {LAST_APPLIED: text}
+    assert not change_in_git(endpoint, {"version": "2.4.0"}).whole
+
+
+def test_what_a_tool_applied_is_what_git_has(endpoint):
+    endpoint["metadata"]["labels"] |= {"kustomize.toolkit.fluxcd.io/name": "apps", "team": "news"}
+    endpoint["spec"] |= {"gateway": {"hostnames": ["a.example", "b.example"]}, "paused": True}
+    fields = {
+        "f:metadata": {"f:labels": {"f:team": {}, "f:kustomize.toolkit.fluxcd.io/name": {}}},
+        "f:spec": {"f:retention": {"f:warm": {}}, "f:gateway": {"f:hostnames": {'v:"a.example"': {}}}},
+    }
+    entry = {"manager": "kustomize-controller", "operation": "Apply", "fieldsV1": fields}
+    status = {"manager": "argocd", "operation": "Apply", "subresource": "status", "fieldsV1": {"f:status": {}}}
+    endpoint["metadata"]["managedFields"] = [{"manager": "kubectl", "operation": "Update"}, status, entry]
+    change = change_in_git(endpoint, {"paused": False})
+    assert change.whole
+    assert change.manifest["metadata"]["labels"] == {"team": "news"}
+    assert change.manifest["spec"] == {
+        "retention": {"warm": 1},
+        "gateway": {"hostnames": ["a.example", "b.example"]},
+        "paused": False,
+    }
+
+
+# ---- what a pin or a pause holds back ----
+
+
+def held(endpoint, versions):
+    return {v.version: v.held for v in view_endpoint(endpoint, versions).versions if v.held}
+
+
+def test_a_version_says_what_holds_it_back(endpoint, versions):
+    assert held(endpoint, versions) == {}
+    endpoint["spec"]["version"] = "2.4.0"
+    assert held(endpoint, versions) == {
+        "2.4.2": "held back: the endpoint is pinned to 2.4.0 (kubectl iv unpin news-sentiment)"
+    }
+    del endpoint["spec"]["version"]
+    endpoint["spec"]["paused"] = True
+    assert held(endpoint, versions) == {}  # its release is under way
+    del endpoint["status"]["candidate"]
+    assert held(endpoint, versions) == {"2.4.2": "held back: the endpoint is paused (kubectl iv resume news-sentiment)"}
+    endpoint["spec"]["version"] = "2.4.0"  # a rollback goes through a pause
+    assert list(held(endpoint, versions)) == ["2.4.2"]
+    endpoint["spec"]["version"] = "9.9.9"
+    assert list(held(endpoint, versions)) == ["2.4.2"]

@@ -6,6 +6,8 @@ from typing import Any
 
 from inferenceversion_operator.api.semver import is_semver
 from inferenceversion_operator.cli.errors import UserError
+from inferenceversion_operator.cli.views.candidate import place
+from inferenceversion_operator.cli.views.release import how_released
 from inferenceversion_operator.cli.views.status import EndpointView, State, VersionView, view_endpoint
 from inferenceversion_operator.core.rollout.choose import once_stable
 
@@ -17,7 +19,8 @@ class Move:
     """A change of the pin.
 
     Attributes:
-        refusals: what speaks against it; empty: nothing does.
+        impossible: why the version can never serve here; nobody can insist.
+        refusals: what speaks against it; whoever knows better may insist.
         notes: what is good to know.
         nothing_to_do: the endpoint is pinned to the version, and it serves.
     """
@@ -30,6 +33,7 @@ class Move:
     ready_replicas: int
     served_before: bool
     nothing_to_do: bool
+    impossible: tuple[str, ...]
     refusals: tuple[str, ...]
     notes: tuple[str, ...]
 
@@ -46,6 +50,7 @@ def plan_rollback(endpoint: Object, versions: Sequence[Object], wanted: str) -> 
     target = _find(view, wanted)
     to = target.version if target else wanted
     served = to in _once_stable(endpoint)
+    obj = _object_of(versions, target)
     return Move(
         endpoint=view.name,
         namespace=view.namespace,
@@ -55,8 +60,9 @@ def plan_rollback(endpoint: Object, versions: Sequence[Object], wanted: str) -> 
         ready_replicas=target.ready_replicas if target else 0,
         served_before=served,
         nothing_to_do=view.stable == to == view.pin,
-        refusals=tuple(_refusals(view, target, wanted, _object_of(versions, target))),
-        notes=tuple(_notes(view, target, served=served)),
+        impossible=tuple(_impossible(view, target, wanted, obj)),
+        refusals=tuple(_refusals(target)),
+        notes=tuple(_notes(view, target, obj, served=served, warm=_warm(endpoint))),
     )
 
 
@@ -66,7 +72,7 @@ def previous_version(endpoint: Object, versions: Sequence[Object]) -> str:
     Raises:
         UserError: there was none.
     """
-    view = view_endpoint(endpoint, versions)
+    view = view_endpoint(endpoint, [v for v in versions if not v["metadata"].get("deletionTimestamp")])
     there = {version.version: version for version in view.versions}
     for version in _once_stable(endpoint):
         if version != view.stable and version in there and there[version].role != "Failed":
@@ -105,39 +111,51 @@ def _once_stable(endpoint: Object) -> tuple[str, ...]:
     return once_stable((endpoint.get("status") or {}).get("history") or [])
 
 
-def _refusals(view: EndpointView, target: VersionView | None, wanted: str, obj: Object) -> Iterable[str]:
+def _warm(endpoint: Object) -> int:
+    return int(((endpoint.get("spec") or {}).get("retention") or {}).get("warm", 1))
+
+
+def _impossible(view: EndpointView, target: VersionView | None, wanted: str, obj: Object) -> Iterable[str]:
     if target is None:
         if not is_semver(wanted):
             yield f"{wanted} is neither a version nor an InferenceVersion of endpoint {view.name}: {_known(view)}"
         else:
             yield f"endpoint {view.name} has no version {wanted}: {_known(view)}"
-        return
-    if obj["metadata"].get("deletionTimestamp"):
+    elif obj["metadata"].get("deletionTimestamp"):
         yield f"version {target.version} is being deleted"
-    if target.role == "Failed" or target.reason == "ReleaseFailed":
-        yield f"version {target.version} failed: {target.message}"
     elif target.reason in ("DuplicateVersion", "Unreadable"):
         yield f"version {target.version} can't serve: {target.message}"
+
+
+def _refusals(target: VersionView | None) -> Iterable[str]:
+    if target is None or target.reason in ("DuplicateVersion", "Unreadable"):
+        return
+    if target.role == "Failed" or target.reason == "ReleaseFailed":
+        yield f"version {target.version} failed: {target.message}"
     elif target.state is State.FAILED and target.ready_replicas == 0:
         yield f"version {target.version} can't become Ready: {target.reason}: {target.message}"
 
 
-def _notes(view: EndpointView, target: VersionView | None, *, served: bool) -> Iterable[str]:
+def _notes(view: EndpointView, target: VersionView | None, obj: Object, *, served: bool, warm: int) -> Iterable[str]:
     if target is None:
         return
     if view.stable == target.version:
         pass
     elif target.ready_replicas:
-        yield f"version {target.version} is warm ({target.ready_replicas} ready): traffic moves at once"
+        then = ": traffic moves at once" if served else ""
+        yield f"version {target.version} is warm ({target.ready_replicas} ready){then}"
     else:
         meanwhile = f"; {view.stable} serves meanwhile" if view.stable else ""
         yield f"version {target.version} has no ready replica: it is started first{meanwhile}"
-    if not served and view.stable != target.version:
-        yield f"version {target.version} was never stable here: it is released like a new one, by its traffic.strategy"
+    if view.stable and not served and view.stable != target.version:
+        yield f"version {target.version} was never stable here: it is released like a new one, {how_released(obj)}"
         if view.paused:
             yield f"the endpoint is paused: nothing moves until kubectl iv resume {view.name}"
     if view.candidate and view.candidate.version != target.version:
-        yield f"the release of {view.candidate.version} ends"
+        yield f"the release of {view.candidate.version} ends ({place(view.candidate)})"
+    if view.stable and view.stable != target.version:
+        then = f"stays warm (retention.warm: {warm})" if warm else "is scaled to zero (retention.warm: 0)"
+        yield f"version {view.stable} {then}"
 
 
 def _known(view: EndpointView) -> str:

@@ -6,6 +6,8 @@ from enum import StrEnum
 from typing import Any
 
 from inferenceversion_operator.api.semver import is_semver, precedence
+from inferenceversion_operator.cli.views.candidate import CandidateView, view_candidate
+from inferenceversion_operator.cli.views.wanted import held_back
 from inferenceversion_operator.core.conditions import find
 
 Object = Mapping[str, Any]
@@ -30,15 +32,6 @@ _TELLING = {
 
 
 @dataclass(frozen=True, slots=True)
-class GateView:
-    name: str
-    verdict: str
-    value: str | None = None
-    reason: str | None = None
-    message: str | None = None
-
-
-@dataclass(frozen=True, slots=True)
 class VersionView:
     version: str
     name: str
@@ -52,15 +45,7 @@ class VersionView:
     digest: str | None = None
     created: str | None = None
     pinned: bool = False
-
-
-@dataclass(frozen=True, slots=True)
-class CandidateView:
-    version: str
-    weight: int
-    step: int | None = None
-    since: str | None = None
-    gates: tuple[GateView, ...] = ()
+    held: str | None = None  # what keeps it back, where it would be released otherwise
 
 
 @dataclass(frozen=True, slots=True)
@@ -97,7 +82,7 @@ def view_endpoint(endpoint: Object, versions: Iterable[Object]) -> EndpointView:
     """Return one endpoint with its versions."""
     metadata, spec, status = endpoint["metadata"], endpoint.get("spec") or {}, endpoint.get("status") or {}
     state, told = _told(status)
-    pin = spec.get("version")
+    pin, versions = spec.get("version"), tuple(versions)
     return EndpointView(
         namespace=metadata["namespace"],
         name=metadata["name"],
@@ -107,17 +92,19 @@ def view_endpoint(endpoint: Object, versions: Iterable[Object]) -> EndpointView:
         message=told.get("message", "the operator has not looked at it yet: is it running?"),
         paused=bool(spec.get("paused")),
         up_to_date=status.get("observedGeneration") == metadata.get("generation"),
-        versions=view_versions(versions, pin),
+        versions=view_versions(versions, pin, held_back(endpoint, versions)),
         stable=status.get("stable"),
         pin=pin,
         url=status.get("url"),
-        candidate=_candidate(status.get("candidate")),
+        candidate=view_candidate(status.get("candidate"), versions),
     )
 
 
-def view_versions(versions: Iterable[Object], pin: str | None) -> tuple[VersionView, ...]:
-    """Return the versions of one endpoint, the highest first."""
-    views = [_version(version, pin) for version in versions]
+def view_versions(
+    versions: Iterable[Object], pin: str | None, held: Mapping[str, str] | None = None
+) -> tuple[VersionView, ...]:
+    """Return the versions of one endpoint, the highest first; ``held`` says by version what keeps one back."""
+    views = [_version(version, pin, held or {}) for version in versions]
     # What has no SemVer can't be stored; an older schema may have let it in.
     views.sort(key=lambda view: (is_semver(view.version), view.created or "", view.name), reverse=True)
     views.sort(key=lambda view: precedence(view.version if is_semver(view.version) else "0.0.0"), reverse=True)
@@ -129,7 +116,7 @@ def short_digest(digest: str | None) -> str:
     return digest.removeprefix("sha256:")[:12] if digest else "-"
 
 
-def _version(version: Object, pin: str | None) -> VersionView:
+def _version(version: Object, pin: str | None, held: Mapping[str, str]) -> VersionView:
     metadata, spec, status = version["metadata"], version.get("spec") or {}, version.get("status") or {}
     state, told = _told(status)
     return VersionView(
@@ -145,6 +132,7 @@ def _version(version: Object, pin: str | None) -> VersionView:
         digest=status.get("snapshotDigest"),
         created=metadata.get("creationTimestamp"),
         pinned=pin is not None and spec.get("version") == pin,
+        held=held.get(str(spec.get("version", ""))),
     )
 
 
@@ -156,14 +144,3 @@ def _told(status: Object) -> tuple[State, Object]:
         if condition and condition["status"] == "True":
             return state, condition
     return State.UNKNOWN, find(conditions, "Ready") or {}
-
-
-def _candidate(candidate: Object | None) -> CandidateView | None:
-    if not candidate or not candidate.get("version"):
-        return None
-    gates = tuple(
-        GateView(gate["name"], gate["verdict"], gate.get("value"), gate.get("reason"), gate.get("message"))
-        for gate in candidate.get("gates") or ()
-    )
-    weight = int(candidate.get("weight") or 0)
-    return CandidateView(candidate["version"], weight, candidate.get("step"), candidate.get("since"), gates)

@@ -1,33 +1,34 @@
 """The tree of ``kubectl iv status``: endpoint -> candidate with its gates, versions."""
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
+from datetime import datetime
 
 from rich.console import Group
 from rich.text import Text
 from rich.tree import Tree
 
-from inferenceversion_operator.cli.views.status import CandidateView, EndpointView, State, VersionView, short_digest
+from inferenceversion_operator.cli.views.candidate import CandidateView, GateView, lasting, place, waits_for
+from inferenceversion_operator.cli.views.status import EndpointView, State, VersionView, short_digest
 
 _ROLE_STYLES = {"Stable": "green", "Candidate": "yellow", "Warm": "cyan", "Failed": "bold red"}
 _STATE_STYLES = {State.CURRENT: "green", State.IN_PROGRESS: "yellow", State.FAILED: "bold red", State.UNKNOWN: "dim"}
 _VERDICT_STYLES = {"Pass": "green", "Fail": "bold red", "Inconclusive": "yellow"}
+_Cell = tuple[str, str]  # text, style
 
 
-def make_tree(views: Iterable[EndpointView]) -> Group:
+def make_tree(views: Iterable[EndpointView], now: datetime) -> Group:
     """Return the tree of each endpoint."""
-    return Group(*(_endpoint(view) for view in views))
+    return Group(*(_endpoint(view, now) for view in views))
 
 
-def _endpoint(view: EndpointView) -> Tree:
+def _endpoint(view: EndpointView, now: datetime) -> Tree:
     tree = Tree(_head(view))
     tree.add(_sentence(view))
     if view.candidate:
-        _add_candidate(tree, view.candidate)
-    rows = [_cells(version) for version in view.versions]
-    widths = [max(len(cell) for cell, _ in column) for column in zip(*rows, strict=True)]
-    for row in rows:
-        tree.add(_line(row, widths))
-    if not rows:
+        _add_candidate(tree, view, view.candidate, now)
+    for line in _aligned([_version(version) for version in view.versions]):
+        tree.add(line)
+    if not view.versions:
         tree.add(Text("no versions", style="dim"))
     return tree
 
@@ -52,35 +53,48 @@ def _sentence(view: EndpointView) -> Text:
     return Text(f"{view.reason}: {view.message}{behind}", style=_STATE_STYLES[view.state])
 
 
-def _add_candidate(tree: Tree, candidate: CandidateView) -> None:
-    step = "" if candidate.step is None else f", step {candidate.step}"
-    since = f", since {candidate.since}" if candidate.since else ""
-    branch = tree.add(Text(f"candidate {candidate.version}: {candidate.weight} %{step}{since}", style="yellow"))
-    for gate in candidate.gates:
-        value = f" {gate.value}" if gate.value is not None else ""
-        why = f"  {gate.message or gate.reason}" if gate.message or gate.reason else ""
-        style = _VERDICT_STYLES.get(gate.verdict, "")
-        branch.add(Text.assemble(f"{gate.name}{value} ", (gate.verdict, style), why))
+def _add_candidate(tree: Tree, view: EndpointView, candidate: CandidateView, now: datetime) -> None:
+    skips = ", steps are skipped" if candidate.skip_steps else ""
+    head = f"candidate {candidate.version}: {place(candidate)}, {lasting(candidate, now)}{skips}"
+    branch = tree.add(Text(head, style="yellow"))
+    branch.add(Text(f"waits for {waits_for(candidate, view.name, now)}"))
+    for line in _aligned([_gate(gate) for gate in candidate.gates]):
+        branch.add(line)
 
 
-def _cells(view: VersionView) -> tuple[tuple[str, str], ...]:
+def _gate(gate: GateView) -> tuple[_Cell, ...]:
+    seen = f"{gate.value if gate.value is not None else '?'} {gate.bound or ''}".rstrip()
+    return (
+        (gate.name, ""),
+        (seen, "" if gate.value is not None else "dim"),
+        (gate.verdict, _VERDICT_STYLES.get(gate.verdict, "")),
+        (gate.message or gate.reason or "", ""),
+    )
+
+
+def _version(view: VersionView) -> tuple[_Cell, ...]:
     why = view.reason if view.state is State.CURRENT else f"{view.reason}: {view.message}"
+    if view.held:
+        why = view.held
     return (
         (view.version + (" (pinned)" if view.pinned else ""), "bold"),
         (view.role, _ROLE_STYLES.get(view.role, "")),
         (f"{view.weight} %", ""),
         (f"{view.ready_replicas}/{view.replicas}", ""),
         (short_digest(view.digest), "dim"),
-        (why, _STATE_STYLES[view.state]),
+        (why, "yellow" if view.held else _STATE_STYLES[view.state]),
     )
 
 
-def _line(row: tuple[tuple[str, str], ...], widths: list[int]) -> Text:
-    text = Text()
-    for (cell, style), width in zip(row, widths, strict=True):
-        if text:
-            text.append("  ")
-        text.append(cell, style)
-        if cell is not row[-1][0]:
-            text.append(" " * (width - len(cell)))
-    return text
+def _aligned(rows: Sequence[tuple[_Cell, ...]]) -> list[Text]:
+    """Return a line a row, its cells below each other; the last one is as long as it likes."""
+    widths = [max(len(cell) for cell, _ in column) for column in zip(*rows, strict=True)]
+    lines = []
+    for row in rows:
+        text = Text("  ").join(
+            Text(cell if last else f"{cell:<{width}}", style)
+            for (cell, style), width, last in zip(row, widths, (*[False] * (len(row) - 1), True), strict=True)
+        )
+        text.rstrip()
+        lines.append(text)
+    return lines

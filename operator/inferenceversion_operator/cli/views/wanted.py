@@ -1,24 +1,57 @@
-"""Which version is wanted where there is no pin: the operator's own rule."""
+"""Which version is wanted, by the operator's own rule, and what keeps it back."""
 
 from collections.abc import Iterable, Mapping
 from dataclasses import replace
 from typing import Any
 
 from inferenceversion_operator.api.parse import parse_endpoint, parse_version
-from inferenceversion_operator.api.types import InferenceVersion
-from inferenceversion_operator.core.rollout.choose import choose_version
+from inferenceversion_operator.api.types import InferenceEndpoint, InferenceVersion
+from inferenceversion_operator.core.rollout.choose import choose_version, once_stable
 from inferenceversion_operator.core.snapshot import Settings, Snapshot
+from inferenceversion_operator.outcome import Stalled
+
+Object = Mapping[str, Any]
 
 
-def wanted_without_pin(endpoint: Mapping[str, Any], versions: Iterable[Mapping[str, Any]]) -> str | None:
+def wanted_version(endpoint: Object, versions: Iterable[Object]) -> str | None:
+    """Return the version that the operator wants; None where there is none, or the pin names none that exists."""
+    return _choose(parse_endpoint(endpoint), versions)
+
+
+def wanted_without_pin(endpoint: Object, versions: Iterable[Object]) -> str | None:
     """Return the version that the operator would choose; None where there is none to choose."""
-    view = replace(parse_endpoint(endpoint), pin=None)
+    return _choose(replace(parse_endpoint(endpoint), pin=None), versions)
+
+
+def held_back(endpoint: Object, versions: Iterable[Object]) -> dict[str, str]:
+    """Return what keeps a version back that would be released otherwise, by version: a pin or a pause."""
+    spec, status = endpoint.get("spec") or {}, endpoint.get("status") or {}
+    if not (spec.get("version") or spec.get("paused")):  # the usual case reads no version
+        return {}
+    name, stable, held = endpoint["metadata"]["name"], status.get("stable"), {}
+    view, there = parse_endpoint(endpoint), tuple(versions)
+    free = _choose(replace(view, pin=None), there)
+    if view.pin and free and free not in (view.pin, stable):
+        held[free] = f"held back: the endpoint is pinned to {view.pin} (kubectl iv unpin {name})"
+    wanted = _choose(view, there)
+    under_way = (status.get("candidate") or {}).get("version")
+    back = view.pin == wanted and wanted in once_stable(status.get("history") or ())
+    if view.paused and wanted and wanted not in (stable, under_way) and not back:
+        held[wanted] = f"held back: the endpoint is paused (kubectl iv resume {name})"
+    return held
+
+
+def _choose(endpoint: InferenceEndpoint, versions: Iterable[Object]) -> str | None:
     read = tuple(version for version in map(_parse, versions) if version)
-    chosen = choose_version(Snapshot(view.namespace, view.name, Settings("", ""), endpoint=view, versions=read))
+    seen = Snapshot(endpoint.namespace, endpoint.name, Settings("", ""), endpoint=endpoint, versions=read)
+    try:
+        chosen = choose_version(seen)
+    except Stalled:
+        return None
     return chosen.version if chosen else None
 
 
-def _parse(version: Mapping[str, Any]) -> InferenceVersion | None:
+def _parse(version: Object) -> InferenceVersion | None:
     """Return the version; None where the operator can't read it either (an older schema let it in)."""
     try:
         return parse_version(version)
