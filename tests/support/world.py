@@ -40,6 +40,7 @@ class World:
         self.prometheus = {}  # answers by the key of a question; what is not here gets no samples
         self.prometheus_works = True
         self.measured = None
+        self.pods = ()
 
     # --- what users do
 
@@ -118,6 +119,7 @@ class World:
             versions=tuple(self.versions[name] for name in sorted(self.versions)),
             objects=tuple(self.objects.values()),
             measured=self.measured,
+            pods=self.pods,
         )
 
     def step(self):

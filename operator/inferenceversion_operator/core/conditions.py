@@ -6,7 +6,7 @@ from datetime import UTC, datetime
 from typing import Any
 
 # Abnormal-true, as kstatus wants them: present while true, absent otherwise.
-_ABNORMAL = ("Reconciling", "Stalled", "Failed")
+_ABNORMAL = ("Reconciling", "Stalled", "Failed", "Broken")
 _REASON_LIMIT = 128  # by the CRD; what others tell may be longer
 _MESSAGE_LIMIT = 2048
 

@@ -1,11 +1,12 @@
 """(Snapshot, now) -> Plan. Pure: the same snapshot always gives the same plan."""
 
+from collections.abc import Iterator
 from datetime import datetime
 
 from inferenceversion_operator.core.endpoint_status import endpoint_status, next_history
-from inferenceversion_operator.core.events import events_of
+from inferenceversion_operator.core.events import events_of, events_of_version
 from inferenceversion_operator.core.objects.endpoint import make_endpoint
-from inferenceversion_operator.core.plan import Plan, Ref, StatusOf
+from inferenceversion_operator.core.plan import Event, Plan, Ref, StatusOf
 from inferenceversion_operator.core.rollout.choose import once_stable
 from inferenceversion_operator.core.rollout.machine import next_release
 from inferenceversion_operator.core.rollout.release import Release
@@ -33,14 +34,15 @@ def decide(seen: Snapshot, now: datetime) -> Plan:
     cast = assign_roles(seen, release.stable, release.candidate, history, failed)
     capacity, shrinking = split_by_direction(seen, [*make_capacity(seen, cast), *make_comparison(seen, release)])
     traffic = make_traffic(seen, cast, release)
+    statuses = _version_statuses(seen, cast, release, now)
     return Plan(
         capacity=capacity,
-        version_statuses=_version_statuses(seen, cast, release, now),
+        version_statuses=statuses,
         endpoint_status=endpoint_status(seen, seen.endpoint, release, now),
         traffic=traffic,
         release=shrinking,
         prune=prunable(seen, cast, (*capacity, *shrinking, *traffic)),
-        events=events_of(seen.endpoint, release),
+        events=(*events_of(seen.endpoint, release), *_version_events(seen, statuses)),
         recheck_at=release.recheck_at,
         questions=release.questions,
         asked_for=release.asked_for,
@@ -62,3 +64,10 @@ def _version_statuses(seen: Snapshot, cast: Cast, release: Release, now: datetim
         if first and first.name != version.name and not version.deleting:
             statuses.append(refused_status(version, first, now))
     return (*statuses, *(broken_status(broken, now) for broken in seen.broken))
+
+
+def _version_events(seen: Snapshot, statuses: tuple[StatusOf, ...]) -> Iterator[Event]:
+    by_name = {version.name: version for version in seen.versions}
+    for status in statuses:
+        if status.ref.name in by_name:
+            yield from events_of_version(by_name[status.ref.name], status)

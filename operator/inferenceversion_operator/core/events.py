@@ -1,8 +1,9 @@
 """Kubernetes Events of a decision: one a change that a person wants to read later."""
 
-from inferenceversion_operator.api.types import InferenceEndpoint
+from inferenceversion_operator.api.types import InferenceEndpoint, InferenceVersion
+from inferenceversion_operator.core.conditions import find
 from inferenceversion_operator.core.gates.scope import Phase
-from inferenceversion_operator.core.plan import Event, Ref
+from inferenceversion_operator.core.plan import Event, Ref, StatusOf
 from inferenceversion_operator.core.rollout.attempt import Attempt
 from inferenceversion_operator.core.rollout.release import Ended, Outcome, Release
 
@@ -14,6 +15,15 @@ def events_of(endpoint: InferenceEndpoint, release: Release) -> tuple[Event, ...
     if release.attempt and release.entered:
         events.append(_entered(regarding, release.attempt))
     return tuple(events)
+
+
+def events_of_version(version: InferenceVersion, status: StatusOf) -> tuple[Event, ...]:
+    """Return the event of a version that began to need a person; the same cause is told once."""
+    stalled = find(status.status.get("conditions"), "Stalled")
+    before = find(version.status.get("conditions"), "Stalled")
+    if stalled is None or (before and before["reason"] == stalled["reason"]):
+        return ()
+    return (Event(status.ref, "Warning", str(stalled["reason"]), str(stalled["message"])),)
 
 
 def _end(regarding: Ref, end: Ended, before: str | None) -> Event:

@@ -160,9 +160,22 @@ def _at_rest(seen: Snapshot, version: InferenceVersion, role: Role, release: Rel
             Condition("Ready", "False", release.stalled.reason, release.stalled.message),
             Condition("Stalled", "True", release.stalled.reason, release.stalled.message),
         ]
+    broken = _broken_when_it_ran(version)
     if role is Role.RETIRED:
-        return [Condition("Ready", "True", "Retired", "was stable before; scaled to zero")]
-    return [Condition("Ready", "True", "NotWanted", f"nothing runs: {_why_not(seen, version, release)}")]
+        return [Condition("Ready", "True", "Retired", "was stable before; scaled to zero"), *broken]
+    return [Condition("Ready", "True", "NotWanted", f"nothing runs: {_why_not(seen, version, release)}"), *broken]
+
+
+def _broken_when_it_ran(version: InferenceVersion) -> list[Condition]:
+    """Keep what was wrong with a version that nobody wants any more: whoever goes back to it wants to know before."""
+    conditions = version.status.get("conditions")
+    kept = find(conditions, "Broken")
+    if kept:
+        return [Condition("Broken", "True", str(kept["reason"]), str(kept["message"]))]
+    ready = find(conditions, "Ready")
+    if ready is None or ready["status"] != "False" or ready["reason"] not in _NEEDS_A_PERSON:
+        return []
+    return [Condition("Broken", "True", str(ready["reason"]), f"when it ran last: {ready['message']}")]
 
 
 def _failed(version: InferenceVersion, release: Release) -> list[Condition]:

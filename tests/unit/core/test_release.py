@@ -205,6 +205,33 @@ def test_a_newer_candidate_supersedes_the_older_one():
     assert world.replicas("2.4.1") is None
 
 
+def test_a_superseded_version_remembers_what_was_wrong_with_it():
+    world = World().apply(a_version("2.4.0")).settle()
+    world.apply(a_version("2.4.1")).settle(ready=False)
+    world.pods = (a_pod_that_crashes("2.4.1"),)
+    world.step()
+    assert world.condition("2.4.1", "Stalled")["reason"] == "LoadFailed"
+    assert [(e.regarding.name, e.reason) for e in world.events if e.type == "Warning"] == [
+        ("sentiment-2.4.1", "LoadFailed")
+    ]
+    world.pods = ()
+    world.apply(a_version("2.4.2")).settle()
+    broken = world.condition("2.4.1", "Broken")
+    assert (broken["reason"], world.roles()["2.4.1"]) == ("LoadFailed", "Idle")
+    assert "opset" in broken["message"]
+    world.edit_endpoint(pin="2.4.1").settle()
+    assert world.condition("2.4.1", "Broken") is None
+
+
+def a_pod_that_crashes(version):
+    """Return a pod whose Triton ended with an error of the model."""
+    ended = {"exitCode": 1, "message": "failed to load 'news': unsupported opset 99"}
+    triton = {"name": "triton", "ready": False, "state": {}, "lastState": {"terminated": ended}}
+    name = version_name(f"sentiment-{version}")
+    metadata = {"name": f"{name}-x", "labels": {"inferenceversion.io/name": name}, "creationTimestamp": ""}
+    return {"kind": "Pod", "metadata": metadata, "status": {"containerStatuses": [triton]}}
+
+
 def test_pause_holds_a_new_version_back_and_lets_a_rollback_pass():
     world = two_versions().edit_endpoint(paused=True)
     world.apply(a_version("2.4.2")).settle()
