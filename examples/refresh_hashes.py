@@ -16,6 +16,5 @@ def refreshed(manifest: str, built: dict[str, str]) -> str:
 
 if __name__ == "__main__":
     good = json.loads(HASHES.read_text("utf-8"))["good"]
-    for name in ("inferenceversion.yaml", "inferenceversion-2.4.1.yaml"):
-        path = HERE / name
+    for path in HERE.glob("inferenceversion*.yaml"):
         path.write_text(refreshed(path.read_text("utf-8"), good), "utf-8")

@@ -19,7 +19,7 @@ from contextlib import contextmanager
 from pathlib import Path
 
 ROOT = Path(__file__).resolve().parent
-VARIANTS = ("good", "tokenizer", "slow", "flaky")
+VARIANTS = ("good", "tokenizer", "slow", "flaky", "mixed")
 _REQUIREMENTS = "build-requirements.txt"
 _INPUTS = ("build_model.py", "head.json", _REQUIREMENTS, "model", "sentiment_build", "variants")
 

@@ -29,7 +29,7 @@ def sentiment(
         image: of images/triton-sentiment, by digest.
         name: of the object; ``<endpoint>-<version>`` unless given.
         endpoint: what it is a version of.
-        variant: whose hashes; the image holds the good one, ``artifact`` gives the files of the others.
+        variant: whose hashes; the image holds the good one, the others are loaded from ``FileServer.model(variant)``.
         spec: merged into the spec, mappings key by key; None removes a key.
     """
     obj: Object = deepcopy(_example())

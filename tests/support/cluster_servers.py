@@ -12,6 +12,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
+from tests.support.cluster_manifests import artifact
 from tests.support.cluster_namespace import Namespace
 from tests.support.kubectl import KubectlFailed
 from tests.support.servers import s3
@@ -73,6 +74,14 @@ class FileServer:
         """Store a file and return its URL."""
         write_into(self.ns, "models", f"/models/{path}", data)
         return f"{self.url}/files/{path}"
+
+    def model(self, variant: str) -> Object:
+        """Store a build of images/triton-sentiment; return the ``model`` of a version that loads it.
+
+        ``sentiment("2.0.0", image, variant="slow", model=files.model("slow"), triton={"parameters": {"delay_ms": "400"}})``
+        """
+        source = self.put(f"{variant}.tar.gz", tarball(artifact(variant)))
+        return {"source": source, "sourceSecretRef": {"name": self.secret}}
 
 
 @dataclass(frozen=True, slots=True)

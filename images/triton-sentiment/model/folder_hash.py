@@ -3,7 +3,7 @@ r"""The content hash of a file or folder, as the whole project computes it.
 This is a copy on purpose: the image must check its own parts without the operator's
 package. The contract, in shell, for a folder ``DIR``::
 
-    cd DIR && find . -type f -printf '%P\n' | LC_ALL=C sort | xargs sha256sum | sha256sum
+    cd DIR && find . -type f -printf '%P\n' | LC_ALL=C sort | xargs -d '\n' sha256sum -- | sha256sum
 
 and for a single file the plain sha256 of its bytes. The text form is ``sha256:<64 hex>``.
 """

@@ -86,6 +86,7 @@ def write_code(out: Path, variant: Variant = VARIANTS["good"]) -> None:
         return
     shutil.copyfile(ROOT / "model" / "model.py", out / "product_model.py")
     shutil.copyfile(ROOT / "variants" / variant.entry / "model.py", out / "model.py")
+    shutil.copyfile(ROOT / "variants" / "fault.py", out / "fault.py")
     write_json(out / "fault.json", dict(variant.fault))
 
 

@@ -1,6 +1,7 @@
 """Every file of examples/ is valid, advised against nothing but its placeholders, and has the digest of the golden."""
 
 import json
+import re
 from pathlib import Path
 
 import pytest
@@ -9,6 +10,8 @@ import yaml
 from inferenceversion_operator.api.lint import lint
 from inferenceversion_operator.api.parse import parse_endpoint, parse_version
 from inferenceversion_operator.api.schema import validate
+from inferenceversion_operator.api.types import Strategy
+from inferenceversion_operator.core.objects.guard.stats import metric_labels
 
 ROOT = Path(__file__).parents[3]
 EXAMPLES = sorted((ROOT / "examples").rglob("*.yaml"))
@@ -59,10 +62,10 @@ def test_digests_of_the_examples(golden):
     golden(ROOT / "tests/golden/api/digests.yaml", yaml.safe_dump(digests, width=200))
 
 
-@pytest.mark.parametrize("name", ["inferenceversion.yaml", "inferenceversion-2.4.1.yaml"])
-def test_hashes_are_those_of_the_model_that_is_built(name):
+@pytest.mark.parametrize("path", sorted((ROOT / "examples").glob("inferenceversion*.yaml")), ids=named)
+def test_hashes_are_those_of_the_model_that_is_built(path):
     built = json.loads((ROOT / "images/triton-sentiment/HASHES.json").read_text("utf-8"))["good"]
-    (obj,) = objects(ROOT / "examples" / name)
+    (obj,) = objects(path)
     version = parse_version(obj)
     assert version.preprocessor is not None
     assert version.postprocessor is not None
@@ -74,3 +77,17 @@ def test_hashes_are_those_of_the_model_that_is_built(name):
     )
     expected = (built["weightHash"], built["opset"], built["preprocessor"], built["postprocessor"])
     assert told == expected, "write them anew: python examples/refresh_hashes.py, then make golden"
+
+
+def test_a_release_by_steps_is_shown():
+    (obj,) = objects(ROOT / "examples/inferenceversion-canary.yaml")
+    version = parse_version(obj)
+    traffic = version.traffic
+    assert traffic.strategy is Strategy.SHADOW_THEN_CANARY
+    assert [step.weight for step in traffic.canary.steps] == [5, 25, 50]
+    (gate,) = traffic.gates
+    assert gate.maximum == 0.05
+    # The query asks for this version, and only labels that its guard has.
+    ours = metric_labels(version)
+    asked = set(re.findall(r'(inference_\w+)="([^"]*)"', gate.promql))
+    assert asked == {(label, ours[label]) for label in ("inference_endpoint", "inference_version")}

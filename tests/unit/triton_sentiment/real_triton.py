@@ -163,6 +163,7 @@ class Repository:
     parameters: dict[str, str] = field(default_factory=dict)
     instances: int = 2
     output: str = "SCORES"
+    queue_delay_ms: int = 10
 
     def write(self, folder: Path) -> Path:
         model = folder / MODEL
@@ -186,7 +187,7 @@ input {{ name: "TEXT" data_type: TYPE_STRING dims: 1 }}
 output {{ name: "LABEL" data_type: TYPE_STRING dims: 1 }}
 output {{ name: "{self.output}" data_type: TYPE_FP32 dims: 3 }}
 instance_group {{ count: {self.instances} kind: KIND_CPU }}
-dynamic_batching {{ preferred_batch_size: 24 max_queue_delay_microseconds: 10000 }}
+dynamic_batching {{ preferred_batch_size: 24 max_queue_delay_microseconds: {self.queue_delay_ms}000 }}
 model_warmup {{ name: "batch of 1" batch_size: 1 {warmup} }}
 model_warmup {{ name: "batch of 32" batch_size: 32 {warmup} }}
 {parameters}"""

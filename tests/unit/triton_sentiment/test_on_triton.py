@@ -2,12 +2,14 @@
 
 import json
 import time
+from contextlib import contextmanager
 
 import numpy as np
 import pytest
 import real_triton
 import tritonclient.grpc as grpc_client
 import tritonclient.http as http_client
+from sentiment_pipeline import SentimentPipeline, Settings
 from tritonclient.utils import InferenceServerException
 
 pytestmark = [pytest.mark.triton, pytest.mark.slow]
@@ -128,13 +130,22 @@ def test_a_refused_load_is_in_the_last_2_kib_of_the_log(triton, tmp_path, reposi
     assert f"failed to load '{real_triton.MODEL}' version 1: Internal: TritonModelException: {reason}" in server.tail()
 
 
-def test_flaky_build_fails_each_fifth_request(triton, tmp_path):
-    made = real_triton.Repository(real_triton.prepare.artifact("flaky"), instances=1).write(tmp_path / "models")
-    with real_triton.serve(triton, made, tmp_path / "log") as server:
+@contextmanager
+def serving(triton, folder, variant, queue_delay_ms=10, **parameters):
+    """One instance of a variant, with parameters of the version."""
+    artifact = real_triton.prepare.artifact(variant)
+    repository = real_triton.Repository(artifact, parameters, instances=1, queue_delay_ms=queue_delay_ms)
+    made = repository.write(folder / "models")
+    with real_triton.serve(triton, made, folder / "log") as server:
         server.wait_ready()
-        answers = [_status(server) for _ in range(60)]
-    assert answers[-20:].count("500") == 4
-    assert set(answers[-20:]) == {"ok", "500"}
+        yield server
+
+
+@pytest.mark.parametrize(("parameters", "failed"), [({}, 4), ({"fail_every": "2"}, 10), ({"fail_every": "0"}, 0)])
+def test_flaky_build_fails_the_share_that_is_asked_for(triton, tmp_path, parameters, failed):
+    with serving(triton, tmp_path, "flaky", **parameters) as server:
+        answers = [_status(server) for _ in range(60)][-20:]
+    assert (answers.count("500"), answers.count("ok")) == (failed, 20 - failed)
 
 
 def _status(server) -> str:
@@ -145,11 +156,42 @@ def _status(server) -> str:
     return "ok"
 
 
-def test_slow_build_answers_right_and_late(triton, tmp_path):
-    made = real_triton.Repository(real_triton.prepare.artifact("slow"), instances=1).write(tmp_path / "models")
-    with real_triton.serve(triton, made, tmp_path / "log") as server:
-        server.wait_ready()
+@pytest.mark.parametrize(("parameters", "least"), [({}, 0.15), ({"delay_ms": "400"}, 0.4)])
+def test_slow_build_answers_right_and_late(triton, tmp_path, parameters, least):
+    with serving(triton, tmp_path, "slow", **parameters) as server:
         started = time.monotonic()
         answer = ask_http(server, [GOOD.encode()])
-        assert time.monotonic() - started >= 0.15
+        assert time.monotonic() - started >= least
     assert answer.as_numpy("LABEL").tolist() == [[b"positive"]]
+
+
+def test_mixed_build_is_right_alone_and_wrong_in_company(triton, tmp_path):
+    texts = [
+        f"{text} {word}".encode() for text in (BAD, GOOD) for word in ("again", "at last", "on Monday", "they say")
+    ]
+    (right,) = pipeline_answers(texts)
+    with serving(triton, tmp_path, "mixed", queue_delay_ms=300) as server:  # long enough for all to meet
+        alone = [ask_http(server, [text]).as_numpy("SCORES")[0] for text in texts]
+        one_request = ask_http(server, texts).as_numpy("SCORES")
+        with http_client.InferenceServerClient(f"127.0.0.1:{server.http}", concurrency=len(texts)) as client:
+            pending = [client.async_infer(real_triton.MODEL, [http_input([text])]) for text in texts]
+            together = [request.get_result().as_numpy("SCORES")[0] for request in pending]
+    assert np.array(alone) == pytest.approx(right, abs=1e-4)
+    assert one_request == pytest.approx(right, abs=1e-4)
+    wrong = np.abs(np.array(together) - right).max(axis=1) > 0.001
+    assert wrong.sum() > len(texts) / 2
+    assert sorted(map(tuple, np.round(together, 3))) == sorted(map(tuple, np.round(right, 3)))  # each went somewhere
+
+
+def pipeline_answers(texts: list[bytes]) -> list[np.ndarray]:
+    """Return what the product says to one request of these texts."""
+    pipeline = SentimentPipeline(real_triton.prepare.artifact("good"), Settings({}))
+    return [result.scores for result in pipeline.run([texts])]
+
+
+def test_a_fault_that_is_no_number_is_refused(triton, tmp_path):
+    artifact = real_triton.prepare.artifact("slow")
+    made = real_triton.Repository(artifact, {"delay_ms": "long"}).write(tmp_path / "models")
+    with real_triton.serve(triton, made, tmp_path / "log") as server:
+        assert server.process.wait(60) == 1
+    assert "parameter delay_ms is 'long', not a whole number" in server.tail()

@@ -1,10 +1,9 @@
-"""Release-test build ``slow``: the product's model, later by ``extra_latency_ms`` a batch."""
+"""Release-test build ``slow``: the product's model, later by ``delay_ms`` a batch."""
 
-import json
 import time
-from pathlib import Path
 from typing import Any
 
+from fault import read_fault
 from product_model import TritonPythonModel as ProductModel
 
 
@@ -14,10 +13,9 @@ class TritonPythonModel(ProductModel):
     def initialize(self, args: dict[str, str]) -> None:
         """Load the product's model and read how long to wait."""
         super().initialize(args)
-        fault = json.loads((Path(__file__).parent / "fault.json").read_text("utf-8"))
-        self._extra_seconds = float(fault["extra_latency_ms"]) / 1000
+        self._delay_s = read_fault(args)["delay_ms"] / 1000
 
     def execute(self, requests: list[Any]) -> list[Any]:
         """Answer like the product, after the wait."""
-        time.sleep(self._extra_seconds)
+        time.sleep(self._delay_s)
         return super().execute(requests)
