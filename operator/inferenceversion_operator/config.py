@@ -7,9 +7,13 @@ import os
 import re
 from collections.abc import Mapping
 from dataclasses import dataclass
+from importlib.util import find_spec
+from urllib.parse import urlsplit
 
+from inferenceversion_operator.adapters.prometheus import PrometheusConfig
 from inferenceversion_operator.core.snapshot import Settings
 
+_HEADER_NAME = re.compile(r"[A-Za-z0-9!#$%&'*+.^_`|~-]+")
 _DNS_NAME = re.compile(r"[a-z0-9]([-a-z0-9]*[a-z0-9])?(\.[a-z0-9]([-a-z0-9]*[a-z0-9])?)*")
 
 
@@ -19,6 +23,7 @@ class Config:
     namespaces: tuple[str, ...]  # empty: all
     log_level: str
     health_port: int
+    prometheus: PrometheusConfig | None = None  # there is none to ask
 
 
 def load_config(environ: Mapping[str, str] = os.environ) -> Config:
@@ -27,18 +32,23 @@ def load_config(environ: Mapping[str, str] = os.environ) -> Config:
     Raises:
         SystemExit: a variable is missing or malformed; the message names it.
     """
+    prometheus = _prometheus(environ)
+    fetch_image = _required(environ, "IVO_FETCH_IMAGE")
     return Config(
         settings=Settings(
             guard_image=_required(environ, "IVO_GUARD_IMAGE"),
-            fetch_image=_required(environ, "IVO_FETCH_IMAGE"),
+            fetch_image=fetch_image,
+            differ_image=environ.get("IVO_DIFFER_IMAGE", "").strip() or fetch_image,
             image_pull_policy=_one_of(environ, "IVO_IMAGE_PULL_POLICY", ("IfNotPresent", "Always", "Never")),
             gateway_parent_refs=_parent_refs(environ.get("IVO_GATEWAY_PARENT_REFS", "")),
             gateway_domain=_name(environ.get("IVO_GATEWAY_DOMAIN") or "inference.local", "IVO_GATEWAY_DOMAIN"),
             ready_deadline_s=_number(environ, "IVO_READY_DEADLINE_SECONDS", 900.0),
+            prometheus=prometheus is not None,
         ),
         namespaces=_namespaces(environ.get("IVO_WATCH_NAMESPACES", "")),
         log_level=_log_level(environ.get("IVO_LOG_LEVEL") or "info"),
         health_port=int(_number(environ, "IVO_HEALTH_PORT", 8080, most=65535)),
+        prometheus=prometheus,
     )
 
 
@@ -47,6 +57,58 @@ def _required(environ: Mapping[str, str], name: str) -> str:
     if not value:
         raise SystemExit(f"{name} is not set: the operator needs to know which image to put into pods")
     return value
+
+
+def _prometheus(environ: Mapping[str, str]) -> PrometheusConfig | None:
+    url = environ.get("IVO_PROMETHEUS_URL", "").strip()
+    if not url:
+        return None
+    if find_spec("prometheus_api_client") is None:
+        raise SystemExit("IVO_PROMETHEUS_URL is set, but the extra is missing: inferenceversion-operator[metrics]")
+    headers = _headers(environ.get("IVO_PROMETHEUS_HEADERS", ""))
+    token_file = environ.get("IVO_PROMETHEUS_BEARER_TOKEN_FILE", "").strip()
+    if token_file and any(name.lower() == "authorization" for name in headers):
+        raise SystemExit("IVO_PROMETHEUS_HEADERS has an Authorization beside IVO_PROMETHEUS_BEARER_TOKEN_FILE")
+    return PrometheusConfig(
+        url=_url(url, "IVO_PROMETHEUS_URL"),
+        timeout_s=_number(environ, "IVO_PROMETHEUS_TIMEOUT_SECONDS", 5.0, most=60),
+        bearer_token_file=token_file,
+        ca_file=environ.get("IVO_PROMETHEUS_CA_FILE", "").strip(),
+        headers=headers,
+    )
+
+
+def _url(text: str, what: str) -> str:
+    """Return the URL without a slash at its end; a password in it would be told in every message."""
+    wrong = SystemExit(f"{what} is not a URL like http://prometheus.monitoring:9090, without user, query or fragment")
+    try:
+        parts = urlsplit(text)
+        port_is_a_number = parts.port is None or parts.port > 0
+    except ValueError:
+        raise wrong from None
+    plain = not (parts.username or parts.password or parts.query or parts.fragment) and text.isprintable()
+    if parts.scheme not in ("http", "https") or not parts.hostname or not port_is_a_number or not plain or " " in text:
+        raise wrong
+    return text.rstrip("/")
+
+
+def _headers(text: str) -> dict[str, str]:
+    """Return HTTP headers; their values may be secrets, so no message repeats one."""
+    wrong = SystemExit('IVO_PROMETHEUS_HEADERS is not a JSON object of headers like {"X-Scope-OrgID": "team-a"}')
+    try:
+        headers = json.loads(text or "{}")
+    except ValueError:
+        raise wrong from None
+    if not isinstance(headers, dict):
+        raise wrong
+    for name, value in headers.items():
+        if not _HEADER_NAME.fullmatch(name) or not isinstance(value, str) or not _is_header_value(value):
+            raise wrong
+    return headers
+
+
+def _is_header_value(text: str) -> bool:
+    return bool(text) and text == text.strip() and all(" " <= letter <= "~" for letter in text)
 
 
 def _parent_refs(text: str) -> tuple[Mapping[str, str], ...]:
