@@ -10,6 +10,8 @@ from inferenceversion_operator.api.problem import Problem
 from inferenceversion_operator.api.semver import precedence
 
 _Spec = Mapping[str, Any]
+_GRAPH_FORMATS = frozenset({"onnx", "torchscript", "tensorrt", "savedmodel"})
+_GRAPH_BACKENDS = frozenset({"onnxruntime", "pytorch", "tensorrt", "tensorflow"})
 _PLACEHOLDER = re.compile(r"sha256:([0-9a-f])\1{63}")
 
 
@@ -83,6 +85,34 @@ def source_by_tag(spec: _Spec) -> Iterator[Problem]:
         yield Problem("spec.model.source", "names an image by tag, which can move: write @sha256:<64 hex>")
 
 
+def _is_graph_alone(spec: _Spec) -> bool:
+    """Whether Triton loads the graph itself and no code around it: what clients send is what the graph takes."""
+    triton, graph = spec["triton"], spec["model"]["format"] in _GRAPH_FORMATS
+    return triton["pipeline"] == "Single" and (triton["backend"] in _GRAPH_BACKENDS if "backend" in triton else graph)
+
+
+def part_that_nothing_runs(spec: _Spec) -> Iterator[Problem]:
+    for part in ("preprocessor", "postprocessor"):
+        if part in spec and _is_graph_alone(spec):
+            remedy = "set triton.backend to python if code around the graph runs it, or triton.pipeline to Ensemble"
+            yield Problem(f"spec.{part}", f"nothing runs it, for Triton loads the graph alone: {remedy}")
+
+
+def contract_not_of_the_graph(spec: _Spec) -> Iterator[Problem]:
+    """Yield what clients would ask of a graph that has something else; where code is around it nobody can tell."""
+    if not _is_graph_alone(spec):
+        return
+    for side in ("inputs", "outputs"):
+        graph = {tensor["name"]: tensor["datatype"] for tensor in spec["model"].get(side, ())}
+        for index, tensor in enumerate(spec["contract"][side] if graph else ()):
+            name, field = tensor["name"], f"spec.contract.{side}[{index}]"
+            if name not in graph:
+                known = ", ".join(graph)
+                yield Problem(f"{field}.name", f"{name} is not among model.{side} ({known}): Triton won't load it")
+            elif tensor["datatype"] != graph[name]:
+                yield Problem(f"{field}.datatype", f"{name} is {graph[name]} in model.{side}: Triton won't load it")
+
+
 def placeholder(spec: _Spec) -> Iterator[Problem]:
     """Yield the digests that nobody ever computed: 64 times the same digit."""
     by_hand = "write what `kubectl iv hash` prints"
@@ -116,6 +146,8 @@ CHECKS: tuple[Callable[[_Spec], Iterator[Problem]], ...] = (
     timeout_below_objective,
     queue_longer_than_timeout,
     source_by_tag,
+    part_that_nothing_runs,
+    contract_not_of_the_graph,
     placeholder,
     traffic_without_effect,
 )
