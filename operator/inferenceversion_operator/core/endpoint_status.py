@@ -11,7 +11,7 @@ from inferenceversion_operator.core.gates.scope import Phase
 from inferenceversion_operator.core.health import observe_health
 from inferenceversion_operator.core.objects.route import hostnames, parent_refs
 from inferenceversion_operator.core.plan import Ref, StatusOf
-from inferenceversion_operator.core.rollout.readiness import is_ready, replicas_needed
+from inferenceversion_operator.core.rollout.readiness import down_since, is_ready, replicas_needed
 from inferenceversion_operator.core.rollout.release import Ended, Release
 from inferenceversion_operator.core.snapshot import Snapshot
 
@@ -27,6 +27,9 @@ def endpoint_status(seen: Snapshot, endpoint: InferenceEndpoint, release: Releas
         status["url"] = url
     if release.stable:
         status["stable"] = release.stable.version
+        down = down_since(seen, release.stable, now)
+        if down:
+            status["stableDownSince"] = timestamp(down)
     if release.attempt:
         status["candidate"] = release.attempt.stored()
     if release.observed_action:

@@ -24,6 +24,7 @@ class Settings:
     route_kinds: frozenset[str] = frozenset()  # of HTTPRoute, GRPCRoute: what the cluster serves
     prometheus: bool = True  # there is one to ask
     differ_image: str = ""
+    stable_grace_s: float = 30.0  # without a ready pod for longer, a stable version is broken; a pod that moves is not
     ready_deadline_s: float = 900.0  # a candidate that isn't Ready by then is Failed, if another one serves
 
 

@@ -8,15 +8,15 @@ from inferenceversion_operator.api.types import InferenceEndpoint, InferenceVers
 from inferenceversion_operator.core.conditions import find, parse_timestamp
 from inferenceversion_operator.core.gates.scope import Phase
 from inferenceversion_operator.core.health import why_not_ready
-from inferenceversion_operator.core.objects.route import has_gateway
 from inferenceversion_operator.core.rollout import attempt as attempts
 from inferenceversion_operator.core.rollout.attempt import Attempt
 from inferenceversion_operator.core.rollout.choose import choose_version, has_failed, once_stable
+from inferenceversion_operator.core.rollout.obstacles import held_back
 from inferenceversion_operator.core.rollout.progress import advance
-from inferenceversion_operator.core.rollout.readiness import answers, can_carry, is_ready
+from inferenceversion_operator.core.rollout.readiness import can_carry, down_since, is_ready
 from inferenceversion_operator.core.rollout.release import Ended, Outcome, Release
 from inferenceversion_operator.core.rollout.stages import Stage, place_of, stages_of
-from inferenceversion_operator.core.snapshot import Object, Snapshot
+from inferenceversion_operator.core.snapshot import Snapshot
 from inferenceversion_operator.outcome import Stalled
 
 
@@ -26,11 +26,22 @@ def next_release(seen: Snapshot, now: datetime) -> Release:
     action = pending_action(seen.endpoint)
     release = _next_release(seen, stable, action, now)
     release = replace(release, observed_action=seen.endpoint.action if seen.endpoint else None)
+    release = _look_again_when_broken(seen, release, now)
     if stable and release.promoted is None and seen.endpoint and not seen.endpoint.status.get("stable"):
         # Found by its own status: the endpoint's history doesn't tell of its promotion.
         found = Ended(stable, Outcome.PROMOTED, "Found", "serves already")
         return replace(release, ended=(found, *release.ended))
     return release
+
+
+def _look_again_when_broken(seen: Snapshot, release: Release, now: datetime) -> Release:
+    """Come back when stable counts as broken, if a release is under way that this sets free."""
+    since = down_since(seen, release.stable, now) if release.stable and release.attempt else None
+    if since is None:
+        return release
+    due = since + timedelta(seconds=seen.settings.stable_grace_s)
+    moments = [moment for moment in (release.recheck_at, due if due > now else None) if moment]
+    return replace(release, recheck_at=min(moments, default=None))
 
 
 def current_stable(seen: Snapshot) -> InferenceVersion | None:
@@ -69,8 +80,8 @@ def _next_release(seen: Snapshot, stable: InferenceVersion | None, action: Actio
     begun = under_way or attempts.start(wanted, now)
     if action and action.skip_steps:
         begun = replace(begun, skip_steps=True, by=action.by)
-    stages = _stages_ahead(seen, stable, begun)
-    held = _held_back(seen, stable, begun, stages)
+    stages = _stages_ahead(seen, stable, begun, now)
+    held = held_back(seen, stable, begun, stages)
     if held:
         return Release(stable=stable, stalled=held, held=wanted, ended=left)
     if _on_hold(seen, wanted) and not begun.skip_steps:
@@ -93,7 +104,7 @@ def _go_on(
     if not ready:
         return _wait_for_pods(seen, stable, begun, now)
     if stable is None or not stages:
-        return _promote(stable, begun, _reason_at_once(seen, stable, begun))
+        return _promote(stable, begun, _reason_at_once(seen, stable, begun, now))
     return advance(seen, stable, begun, stages, action, now)
 
 
@@ -102,22 +113,27 @@ def _carries(seen: Snapshot, begun: Attempt, stage: Stage) -> bool:
     return begun.since is not None and can_carry(seen, begun.candidate, stage.weight)
 
 
-def _stages_ahead(seen: Snapshot, stable: InferenceVersion | None, begun: Attempt) -> tuple[Stage, ...]:
+def _stages_ahead(seen: Snapshot, stable: InferenceVersion | None, begun: Attempt, now: datetime) -> tuple[Stage, ...]:
     """Return what the candidate has to go through: nothing, where it can't be compared or was compared before."""
-    broken = stable is None or not answers(seen, stable)
-    if broken or begun.skip_steps or _served_before(seen, begun.candidate):
+    if stable is None or begun.skip_steps or _served_before(seen, begun.candidate) or _is_broken(seen, stable, now):
         return ()
     return stages_of(begun.candidate)
 
 
-def _reason_at_once(seen: Snapshot, stable: InferenceVersion | None, begun: Attempt) -> tuple[str, str]:
+def _is_broken(seen: Snapshot, stable: InferenceVersion, now: datetime) -> bool:
+    """Say whether stable is nothing to compare with and nothing to protect; a pod that is moved does not make it so."""
+    since = down_since(seen, stable, now)
+    return since is not None and now >= since + timedelta(seconds=seen.settings.stable_grace_s)
+
+
+def _reason_at_once(seen: Snapshot, stable: InferenceVersion | None, begun: Attempt, now: datetime) -> tuple[str, str]:
     if stable is None:
         return "FirstVersion", "nothing served before"
     if begun.skip_steps:
         return "StepsSkipped", f"the steps were skipped{_by(begun.by)}"
     if _served_before(seen, begun.candidate):
         return "ServedBefore", "was stable before, so it goes through no steps"
-    if not answers(seen, stable):
+    if _is_broken(seen, stable, now) and stages_of(begun.candidate):
         return "StableBroken", f"version {stable.version} has no ready pod, so there is nothing to compare with"
     return "Ready", "is ready"
 
@@ -153,42 +169,6 @@ def _aborted(under_way: Attempt, action: Action) -> Ended:
 
 def _by(who: str | None) -> str:
     return f" by {who}" if who else " by hand"
-
-
-def _held_back(
-    seen: Snapshot, stable: InferenceVersion | None, begun: Attempt, stages: tuple[Stage, ...]
-) -> Stalled | None:
-    """Return why a release by steps can't be done here: to release all at once is what its author wanted to avoid."""
-    version = begun.candidate
-    if stable is None or begun.skip_steps:
-        return None
-    if _failed_under_this_pin(seen, version):
-        return Stalled(
-            "PinnedVersionFailed",
-            f"version {version.version} is pinned and its release failed: change spec.version, or release it whatever "
-            f"its gates say (kubectl iv promote {seen.name} {version.version} --skip-steps); traffic stays where it is",
-        )
-    if not stages:
-        return None
-    wish = f"version {version.version} asks for traffic.strategy {version.traffic.strategy}"
-    hint = "or set traffic.strategy to Immediate (it may be changed); traffic stays where it is"
-    if not has_gateway(seen):
-        return Stalled("GatewayRequired", f"{wish}, which needs a Gateway: set spec.gateway of the endpoint, {hint}")
-    if not seen.settings.prometheus:
-        need = "whose gates need Prometheus: set prometheus.url of the operator's chart"
-        return Stalled("PrometheusNotConfigured", f"{wish}, {need}, {hint}")
-    return None
-
-
-def _failed_under_this_pin(seen: Snapshot, version: InferenceVersion) -> bool:
-    """Say whether the version failed since the endpoint's spec changed last: a pin tries once, not for ever."""
-    endpoint = seen.endpoint
-    if endpoint is None or endpoint.pin != version.version:
-        return False
-    history = endpoint.status.get("history", ())
-    last: Object = next((e for e in history if e.get("version") == version.version), {})
-    ended = last.get("outcome") in (Outcome.FAILED, Outcome.ABORTED)
-    return ended and last.get("generation") == endpoint.generation
 
 
 def _on_hold(seen: Snapshot, wanted: InferenceVersion) -> bool:

@@ -1,9 +1,11 @@
 """Can a version take requests: pods that are ready, and addresses that the Gateway can know."""
 
 import math
+from datetime import datetime
 
 from inferenceversion_operator.api.names import version_name
 from inferenceversion_operator.api.types import InferenceVersion
+from inferenceversion_operator.core.conditions import parse_timestamp
 from inferenceversion_operator.core.health import observe_health
 from inferenceversion_operator.core.snapshot import Snapshot
 
@@ -32,6 +34,17 @@ def can_carry(seen: Snapshot, version: InferenceVersion, weight: int) -> bool:
 def answers(seen: Snapshot, version: InferenceVersion) -> bool:
     """Say whether one pod of the version is ready at least."""
     return observe_health(seen, version).ready_replicas > 0
+
+
+def down_since(seen: Snapshot, stable: InferenceVersion, now: datetime) -> datetime | None:
+    """Return since when the stable version has no ready pod; None while it has one."""
+    if answers(seen, stable):
+        return None
+    told = seen.endpoint.status.get("stableDownSince") if seen.endpoint else None
+    try:
+        return min(parse_timestamp(str(told)), now) if told else now
+    except (ValueError, OverflowError):
+        return now
 
 
 def addresses(seen: Snapshot, service: str) -> int:

@@ -1,11 +1,13 @@
 """Releases by steps as stories: what serves at each moment, and what makes a release go on, hold or end."""
 
 from dataclasses import replace
+from datetime import timedelta
 
 import pytest
 
 from inferenceversion_operator.api.names import differ_name
 from inferenceversion_operator.api.types import Canary, Gate, Step, Strategy, Traffic
+from inferenceversion_operator.core.decide import decide
 from inferenceversion_operator.core.gates.answers import Unanswered
 from tests.support.builders import ENDPOINT, SETTINGS, a_version
 from tests.support.world import START, World
@@ -260,7 +262,7 @@ def test_a_broken_stable_version_is_no_baseline_so_the_fix_goes_straight_in():
     world = serving()
     world.never_ready.add("2.4.0")
     world.settle()
-    world.apply(a_version("2.4.1", traffic=BOTH)).settle()
+    world.pass_time(minutes=1).apply(a_version("2.4.1", traffic=BOTH)).settle()
     assert world.weights == {"2.4.1": 100}
     assert world.history[0] == ("2.4.1", "Promoted", "StableBroken")
 
@@ -269,7 +271,23 @@ def test_stable_that_breaks_in_the_middle_is_replaced_by_the_candidate_that_is_r
     world = releasing(CANARY)
     world.never_ready.add("2.4.0")
     world.settle()
+    assert world.weights == {"2.4.0": 95, "2.4.1": 5}
+    assert decide(world.look(), world.now).recheck_at == START + timedelta(seconds=10)
+    world.pass_time(seconds=30).settle()
     assert world.weights == {"2.4.1": 100}
+    assert world.history[0] == ("2.4.1", "Promoted", "StableBroken")
+
+
+def test_stable_whose_pod_is_moved_to_another_node_is_not_broken():
+    world = releasing(SHADOW)
+    world.never_ready.add("2.4.0")
+    world.pass_time(seconds=9).settle()
+    world.never_ready.clear()
+    world.pass_time(seconds=29).settle()
+    world.never_ready.add("2.4.0")
+    world.pass_time(seconds=25).settle()
+    assert world.weights == {"2.4.0": 100}
+    assert world.endpoint.status["stable"] == "2.4.0"
 
 
 def test_stable_that_is_deleted_in_the_middle_is_replaced_by_the_candidate():
