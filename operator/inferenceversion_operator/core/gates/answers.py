@@ -27,6 +27,7 @@ class Unanswered:
 
 
 Answer = tuple[Sample, ...] | Unanswered
+Answers = Mapping[str, Answer]  # by the key of the question
 
 
 @dataclass(frozen=True, slots=True)

@@ -22,6 +22,8 @@ class Scope:
     Attributes:
         since: when the step began; what came before does not count.
         min_requests: answered (Shadow: compared) since then.
+        candidate_pods: how many pods of the candidate are ready; with it a pod that Prometheus does not scrape is
+            noticed. None: not known.
     """
 
     candidate: InferenceVersion
@@ -29,3 +31,4 @@ class Scope:
     phase: Phase
     since: datetime
     min_requests: int
+    candidate_pods: int | None = None
