@@ -4,6 +4,7 @@ import asyncio
 import contextlib
 import logging
 import signal
+from collections.abc import AsyncIterator
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
 
@@ -32,21 +33,41 @@ class Ports:
     probes: int = 9902
 
 
+@dataclass(frozen=True, slots=True)
+class Running:
+    """The parts of a differ that listens."""
+
+    intake: Intake
+    tally: Tally
+    sample: Sample
+
+
 async def run(plan: Plan, ports: Ports) -> None:
     """Work until SIGTERM or SIGINT, then finish what waits, for at most ``DRAIN_S`` seconds."""
     stop = asyncio.Event()
     loop = asyncio.get_running_loop()
     for number in (signal.SIGTERM, signal.SIGINT):
         loop.add_signal_handler(number, stop.set)
+    async with running(plan, ports) as parts:
+        log.info("comparing %s with %s of %s", plan.candidate.version, plan.stable.version, plan.endpoint)
+        await stop.wait()
+        log.info("stopping")
+        with contextlib.suppress(TimeoutError):
+            await asyncio.wait_for(parts.intake.drain(), DRAIN_S)
+    log.info("compared %d, mismatched %d", parts.tally.compared, parts.tally.mismatched)
+
+
+@contextlib.asynccontextmanager
+async def running(plan: Plan, ports: Ports) -> AsyncIterator[Running]:
+    """Start everything; at the end of the block it is stopped, the listeners first."""
     tally, sample = Tally(plan), Sample(plan)
     intake = Intake(plan.limits, tally)
     pairs = {
         Protocol.HTTP: Pair(HttpReplayer(plan.stable, plan.limits), HttpReplayer(plan.candidate, plan.limits)),
         Protocol.GRPC: Pair(GrpcReplayer(plan.stable, plan.limits), GrpcReplayer(plan.candidate, plan.limits)),
     }
-    doors: tuple[tuple[HttpListener | GrpcListener, int], ...]
     probes = Probes(Exposition(plan, tally), sample)
-    doors = ((HttpListener(intake), ports.http), (GrpcListener(intake), ports.grpc))
+    http, grpc = HttpListener(intake), GrpcListener(intake)
     async with contextlib.AsyncExitStack() as stack:
         executor = stack.enter_context(ThreadPoolExecutor(1, "judge"))
         for pair in pairs.values():
@@ -55,17 +76,10 @@ async def run(plan: Plan, ports: Ports) -> None:
         worker = Worker(plan, intake, pairs, tally, sample, executor)
         tasks = [asyncio.create_task(worker.run()) for _ in range(plan.limits.concurrency)]
         stack.push_async_callback(_end, tasks)
-        stack.push_async_callback(probes.stop)
-        await probes.start(ports.host, ports.probes)
-        for door, port in doors:
-            stack.push_async_callback(door.stop)
-            await door.start(ports.host, port)
-        log.info("comparing %s with %s of %s", plan.candidate.version, plan.stable.version, plan.endpoint)
-        await stop.wait()
-        log.info("stopping")
-        with contextlib.suppress(TimeoutError):
-            await asyncio.wait_for(intake.drain(), DRAIN_S)
-    log.info("compared %d, mismatched %d", tally.compared, tally.mismatched)
+        for part, port in ((probes, ports.probes), (http, ports.http), (grpc, ports.grpc)):
+            stack.push_async_callback(part.stop)
+            await part.start(ports.host, port)
+        yield Running(intake, tally, sample)
 
 
 async def _end(tasks: list[asyncio.Task[None]]) -> None:

@@ -13,7 +13,6 @@ from inferenceversion_operator.differ.tally import Drop
 METHOD = "/inference.GRPCInferenceService/ModelInfer"
 _Handler: TypeAlias = "grpc.RpcMethodHandler[bytes, bytes]"
 _CALLS = 2048  # at once
-_IDENTITY_ONLY = 1  # a bit an algorithm; the first is no compression
 
 
 class GrpcListener:
@@ -29,10 +28,9 @@ class GrpcListener:
             handlers=[_Methods(self._intake)],
             maximum_concurrent_rpcs=_CALLS,
             options=[
+                # It holds for what comes out of a compressed message, too.
                 ("grpc.max_receive_message_length", self._intake.limits.request_bytes),
                 ("grpc.max_metadata_size", 16 << 10),
-                # A few bytes may be made of gigabytes, and are measured only then.
-                ("grpc.compression_enabled_algorithms_bitset", _IDENTITY_ONLY),
                 ("grpc.so_reuseport", 0),
             ],
         )
