@@ -1,39 +1,27 @@
-"""A small InferenceVersion for the tests of what goes into its pod (guard, Triton's configs, fetch plan)."""
+"""The version of ``builders`` cut to the least, for the tests of what goes into its pod (guard, configs, fetch plan)."""
 
 from dataclasses import replace
 from typing import Any
 
-from inferenceversion_operator.api.types import (
-    Autoscaling,
-    Guardrails,
-    InferenceVersion,
-    Model,
-    Part,
-    Runtime,
-    Slo,
-    Tensor,
-    Triton,
-)
+from inferenceversion_operator.api.types import Guardrails, InferenceVersion, Model, Part, Runtime, Tensor, Triton
+from tests.support.builders import a_version
 
 DIGEST = "sha256:" + "5d" * 32
 WEIGHTS = "sha256:" + "a1" * 32
 PREPROCESSOR = "sha256:" + "b2" * 32
 POSTPROCESSOR = "sha256:" + "c3" * 32
 
-PLAIN = InferenceVersion(
-    namespace="news",
+PLAIN = a_version(
+    "2.4.1",
     name="news-sentiment-2.4.1",
     uid="0d1f5ca1-0000-4000-8000-000000000001",
-    generation=1,
     endpoint="news-sentiment",
-    version="2.4.1",
     model=Model("news_sentiment", "numpy_2", "python", "image:///opt/model", WEIGHTS),
+    preprocessor=None,
+    postprocessor=None,
     runtime=Runtime("registry.example/triton@sha256:" + "e4" * 32),
     triton=Triton(max_batch_size=8),
     guardrails=Guardrails(max_request_bytes=2 << 20, timeout_ms=5000),
-    slo=Slo(p95_ms=80, p99_ms=100, error_rate=0.001),
-    autoscaling=Autoscaling(),
-    inputs=(Tensor("TEXT", "BYTES", (1,)),),
     outputs=(Tensor("LABEL", "BYTES", (1,)), Tensor("SCORE", "FP32", (3,))),
     digest=DIGEST,
 )

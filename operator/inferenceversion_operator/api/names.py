@@ -11,6 +11,9 @@ import re
 # A ConfigMap adds "-" and 8 digits of its content's hash; 63 is the limit of a label value and a Service.
 VERSION_NAME_MAX = 54
 _HASH_LENGTH = 8
+# RFC 1123: what an object may be called, and a host. The API server takes at most SUBDOMAIN_MAX characters.
+SUBDOMAIN = re.compile(r"[a-z0-9]([-a-z0-9]*[a-z0-9])?(\.[a-z0-9]([-a-z0-9]*[a-z0-9])?)*")
+SUBDOMAIN_MAX = 253
 _DNS_1035 = re.compile(r"[a-z]([-a-z0-9]*[a-z0-9])?")
 
 

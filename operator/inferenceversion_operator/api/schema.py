@@ -1,19 +1,17 @@
 """Validate a manifest offline, with the verdict of the API server: the CRD's schema and its CEL rules."""
 
-import re
 from collections.abc import Mapping
 from typing import Any
 
 from inferenceversion_operator.api.crds import definitions
 from inferenceversion_operator.api.defaults import with_defaults
 from inferenceversion_operator.api.labels import API_VERSION
+from inferenceversion_operator.api.names import SUBDOMAIN, SUBDOMAIN_MAX
 from inferenceversion_operator.api.problem import Problem
 from inferenceversion_operator.api.rules import check_rules
 from inferenceversion_operator.api.shape import check_shape
 
 __all__ = ["Problem", "validate"]
-
-_SUBDOMAIN = re.compile(r"[a-z0-9]([-a-z0-9]*[a-z0-9])?(\.[a-z0-9]([-a-z0-9]*[a-z0-9])?)*")
 
 
 def validate(obj: Mapping[str, Any], old: Mapping[str, Any] | None = None) -> list[Problem]:
@@ -48,9 +46,9 @@ def _check_name(metadata: Any) -> list[Problem]:
     if not isinstance(name, str):
         return [Problem("metadata.name", f"must be of type string, not {type(name).__name__}: put it in quotes")]
     problems = []
-    if len(name) > 253:
-        problems.append(Problem("metadata.name", f"must be no more than 253 characters, has {len(name)}"))
-    if not _SUBDOMAIN.fullmatch(name):
+    if len(name) > SUBDOMAIN_MAX:
+        problems.append(Problem("metadata.name", f"must be no more than {SUBDOMAIN_MAX} characters, has {len(name)}"))
+    if not SUBDOMAIN.fullmatch(name):
         message = (
             "a lowercase RFC 1123 subdomain must consist of lower case alphanumeric characters, '-' or '.', and must "
             "start and end with an alphanumeric character"
