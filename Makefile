@@ -93,7 +93,7 @@ docs: $(STAMP) ## Write the reference pages anew, check links and anchors
 
 .PHONY: requirements
 requirements: $(STAMP) ## Lock the requirements anew (ARGS=--upgrade takes newer versions)
-	$(call compile,--extra fetch pyproject.toml -o images/operator/requirements.txt)
+	$(call compile,--extra fetch --extra metrics pyproject.toml -o images/operator/requirements.txt)
 	$(call compile,--all-extras -c images/operator/requirements.txt pyproject.toml requirements/dev.in -o requirements/dev.txt)
 
 ##@ Local cluster
