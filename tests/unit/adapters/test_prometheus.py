@@ -13,7 +13,7 @@ import time
 from datetime import UTC, datetime
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from pathlib import Path
-from urllib.parse import parse_qs, urlsplit
+from urllib.parse import parse_qs
 
 import pytest
 
@@ -48,8 +48,9 @@ class Server(ThreadingHTTPServer):
 
 
 class Handler(BaseHTTPRequestHandler):
-    def do_GET(self):
-        self.server.seen.append((urlsplit(self.path), dict(self.headers)))
+    def do_POST(self):
+        body = self.rfile.read(int(self.headers["content-length"])).decode()
+        self.server.seen.append((self.path, parse_qs(body), dict(self.headers)))
         self.server.answer(self)
 
     def log_message(self, format, *args):  # noqa: A002
@@ -110,9 +111,8 @@ async def test_a_question_as_prometheus_gets_it():
         url = f"{server.url}/prometheus"
         with asking(url, headers={"X-Scope-OrgID": "team-a"}, timeout_s=2.0) as prometheus:
             assert await prometheus.ask({"q": 'sum(up{a="b+c"})'}, AT) == {"q": (Sample(1.5, {"job": "a"}),)}
-        ((path, headers),) = server.seen
-    assert path.path == "/prometheus/api/v1/query"
-    asked = parse_qs(path.query)
+        ((path, asked, headers),) = server.seen
+    assert path == "/prometheus/api/v1/query"  # a long query in the URL is more than many a proxy takes
     assert asked["query"] == ['sum(up{a="b+c"})']
     assert asked["time"] == [f"{AT.timestamp():.3f}"]
     # The server gives up before we do, so that its own word is what is told; and half an answer is none.
@@ -303,7 +303,7 @@ async def test_a_netrc_is_not_shown_to_prometheus(tmp_path, monkeypatch):
     monkeypatch.setenv("HOME", str(tmp_path))
     with serving(VECTOR) as server, asking(server.url) as prometheus:
         await prometheus.ask({"q": "up"}, AT)
-        assert "Authorization" not in server.seen[0][1]
+        assert "Authorization" not in server.seen[0][2]
 
 
 async def test_a_warning_is_logged_once(caplog):

@@ -39,6 +39,7 @@ def ask(config: PrometheusConfig, query: str, at: datetime) -> tuple[Answer, tup
             auth=Bearer(config.bearer_token_file),
             session=session,
             timeout=timeouts(config),
+            method="POST",
         )
         try:
             result = prometheus.custom_query(query, _parameters(config, at))

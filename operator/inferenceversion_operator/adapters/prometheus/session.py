@@ -40,6 +40,12 @@ class Session(requests.Session):
         # One look in many seconds: a connection kept for the next one would often be to a pod that is gone.
         self.headers.update({"Connection": "close", "User-Agent": "inferenceversion-operator"})
 
+    def request(self, method: str, url: str, *args: Any, **kwargs: Any) -> requests.Response:
+        """Send the parameters of a POST in its body: the library puts them into the URL, which proxies hold short."""
+        if method == "POST":
+            kwargs["data"] = kwargs.pop("params", None)
+        return super().request(method, url, *args, **kwargs)
+
     def send(self, request: requests.PreparedRequest, **kwargs: Any) -> requests.Response:
         """Send; the body is read when it is wanted, as far as it may be.
 

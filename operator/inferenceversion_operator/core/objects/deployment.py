@@ -4,11 +4,16 @@ from inferenceversion_operator.api.labels import LABEL_NAME
 from inferenceversion_operator.api.names import version_name
 from inferenceversion_operator.api.types import InferenceVersion
 from inferenceversion_operator.core.objects.common import Object, version_labels, version_metadata, version_selector
-from inferenceversion_operator.core.objects.pod import make_pod_spec
+from inferenceversion_operator.core.objects.pod import PROBES, make_pod_spec
 from inferenceversion_operator.core.snapshot import Settings
 
-# The guard's and Triton's metrics ports are named "guard-metrics" and "metrics".
-_SCRAPE = {"prometheus.io/scrape": "true"}
+# The guard's and Triton's metrics ports are named "guard-metrics" and "metrics". One port is named here: a scraper that
+# is told none asks every port for /metrics, and the guard would count that as requests of clients.
+_SCRAPE = {
+    "prometheus.io/scrape": "true",
+    "prometheus.io/port": str(PROBES),
+    "prometheus.io/path": "/stats/prometheus",
+}
 
 
 def make_deployment(version: InferenceVersion, replicas: int, config_map: str, settings: Settings) -> Object:
