@@ -2,6 +2,7 @@
 
 import hashlib
 from dataclasses import replace
+from typing import Any
 
 from inferenceversion_operator.api.types import (
     Autoscaling,
@@ -28,7 +29,7 @@ SETTINGS = Settings(
 )
 
 
-def a_version(version="2.4.0", **changes):
+def a_version(version: str = "2.4.0", **changes: Any) -> InferenceVersion:
     """Return the news-sentiment version of the running example."""
     made = InferenceVersion(
         namespace=NAMESPACE,
@@ -60,7 +61,7 @@ def a_version(version="2.4.0", **changes):
     return replace(made, **changes)
 
 
-def an_endpoint(**changes):
+def an_endpoint(**changes: Any) -> InferenceEndpoint:
     """Return the endpoint as the operator makes it."""
     made = InferenceEndpoint(namespace=NAMESPACE, name=ENDPOINT, uid="uid-endpoint", generation=1, managed=True)
     return replace(made, **changes)

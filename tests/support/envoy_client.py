@@ -4,8 +4,10 @@ import contextlib
 import http.client
 import json
 import socket
+from collections.abc import Iterable, Mapping
 
 from inferenceversion_operator.core.objects.guard import metric_labels
+from tests.support.envoy import Envoy
 from tests.support.envoy_version import DIGEST, version
 
 LIMIT = 100_000
@@ -21,37 +23,46 @@ SLOW_INFER = "/v2/models/slow/infer"
 STAMP = {"x-inference-version": "2.4.1+build.7", "x-inference-digest": DIGEST}
 
 
-def request(envoy, method, path, body=None, headers=(), *, port=8080, chunked=False):
+def request(
+    envoy: Envoy,
+    method: str,
+    path: str,
+    body: bytes | None = None,
+    headers: Mapping[str, str] | Iterable[tuple[str, str]] = (),
+    *,
+    port: int = 8080,
+    chunked: bool = False,
+) -> "Answer":
     """Return the answer to one HTTP request (``status``, ``headers``, ``body``); it carries the stamp."""
     with contextlib.closing(http.client.HTTPConnection("127.0.0.1", envoy.port(port), timeout=10)) as connection:
-        source = iter([body]) if chunked else body
+        source = iter([body or b""]) if chunked else body
         connection.request(method, path, source, dict(headers), encode_chunked=chunked)
         return checked(connection.getresponse())
 
 
 class Answer:
-    def __init__(self, response):
+    def __init__(self, response: http.client.HTTPResponse) -> None:
         self.status = response.status
         self.headers = response.headers
         self.body = response.read()
 
     @property
-    def error(self):
-        return json.loads(self.body)["error"]
+    def error(self) -> str:
+        return str(json.loads(self.body)["error"])
 
 
-def checked(response):
+def checked(response: http.client.HTTPResponse) -> Answer:
     answer = Answer(response)
     assert_stamped([(name.lower(), value) for name, value in answer.headers.items()])
     return answer
 
 
-def assert_stamped(headers):
+def assert_stamped(headers: Iterable[tuple[str, str]]) -> None:
     for name, value in STAMP.items():
         assert [seen for key, seen in headers if key == name] == [value]
 
 
-def raw(envoy, request, port=8080):
+def raw(envoy: Envoy, request: bytes, port: int = 8080) -> Answer:
     """Send bytes and return the stamped answer to them."""
     with socket.create_connection(("127.0.0.1", envoy.port(port)), timeout=10) as connection:
         connection.sendall(request)
@@ -60,14 +71,14 @@ def raw(envoy, request, port=8080):
         return checked(response)
 
 
-def metrics(envoy):
+def metrics(envoy: Envoy) -> dict[str, float]:
     """Return the metrics as ``{series: value}``, without the labels that all of them have."""
     ours = "".join(f'{name}="{value}",' for name, value in metric_labels(VERSION).items())
     seen = {series.replace(ours, ""): value for series, value in labelled_metrics(envoy).items()}
     return {series.replace(ours[:-1], ""): value for series, value in seen.items()}
 
 
-def labelled_metrics(envoy):
+def labelled_metrics(envoy: Envoy) -> dict[str, float]:
     """Return the metrics as ``{series: value}``."""
     lines = request(envoy, "GET", "/stats/prometheus", port=9902).body.decode().splitlines()
     return {series: float(value) for series, _, value in (line.rpartition(" ") for line in lines if line[:1] != "#")}

@@ -134,7 +134,7 @@ class _Methods(grpc.GenericRpcHandler):
     def __init__(self, upstream: Upstream) -> None:
         self._upstream = upstream
 
-    def service(self, handler_call_details: grpc.HandlerCallDetails) -> grpc.RpcMethodHandler:
+    def service(self, handler_call_details: grpc.HandlerCallDetails) -> "grpc.RpcMethodHandler[Any, Any]":
         if handler_call_details.method.endswith("ModelStreamInfer"):
             return grpc.stream_stream_rpc_method_handler(self._stream)
         return grpc.unary_unary_rpc_method_handler(self._unary)

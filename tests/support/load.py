@@ -8,7 +8,7 @@ from collections import Counter
 from collections.abc import Callable, Iterable
 from dataclasses import dataclass
 from types import TracebackType
-from typing import Self
+from typing import Any, Self
 
 import aiohttp
 import grpc
@@ -19,6 +19,9 @@ from demo.headlines import HEADLINES
 MODEL = "news_sentiment"
 HEADER_VERSION = "x-inference-version"
 HEADER_DIGEST = "x-inference-digest"
+
+# A grpc.Call and a grpc.Future in one: the library has no name for it.
+_Pending = Any
 
 
 @dataclass(frozen=True, slots=True)
@@ -191,7 +194,7 @@ class GrpcLoad:
         with open_channel(self._target) as channel:
             began = time.monotonic()
             number = 0
-            waiting: list[grpc.Future] = []
+            waiting: list[_Pending] = []
             while not self._stop.is_set():
                 waiting.append(self._send(channel, HEADLINES[number % len(HEADLINES)]))
                 number += 1
@@ -199,10 +202,10 @@ class GrpcLoad:
             for call in waiting:
                 call.exception()  # until each has ended
 
-    def _send(self, channel: grpc.Channel, text: str) -> grpc.Future:
+    def _send(self, channel: grpc.Channel, text: str) -> _Pending:
         at = time.monotonic()
         call = _infer(channel).future(_grpc_request(self._target.model, text), timeout=self._timeout)
-        call.add_done_callback(lambda done: self._answers.append(_grpc_answer(at, done)))
+        call.add_done_callback(lambda _: self._answers.append(_grpc_answer(at, call)))
         return call
 
 
@@ -220,8 +223,9 @@ def ask_grpc(target: Target, text: str = HEADLINES[0], *, timeout: float = 15) -
         return _grpc_answer(at, call)
 
 
-def _infer(channel: grpc.Channel) -> grpc.UnaryUnaryMultiCallable:
-    return service_pb2_grpc.GRPCInferenceServiceStub(channel).ModelInfer
+def _infer(channel: grpc.Channel) -> "grpc.UnaryUnaryMultiCallable[Any, Any]":
+    method: grpc.UnaryUnaryMultiCallable[Any, Any] = service_pb2_grpc.GRPCInferenceServiceStub(channel).ModelInfer
+    return method
 
 
 def _grpc_request(model: str, text: str) -> object:
@@ -231,7 +235,7 @@ def _grpc_request(model: str, text: str) -> object:
     return request
 
 
-def _grpc_answer(at: float, call: grpc.Future) -> Answer:
+def _grpc_answer(at: float, call: _Pending) -> Answer:
     took = time.monotonic() - at
     code = call.code()
     headers = dict(call.initial_metadata() or ())

@@ -48,7 +48,8 @@ class Routes:
             {"path": request.path, "authorization": headers.get("Authorization"), "range": headers.get("Range")}
         )
         self.count[request.path] += 1
-        return await handler(request)
+        answer: web.StreamResponse = await handler(request)
+        return answer
 
     def _file(self, request: web.Request) -> Path:
         path = self.root / request.match_info["path"]
@@ -83,6 +84,7 @@ class Routes:
         await answer.prepare(request)
         await answer.write(data[begin : begin + count])
         if begin + count < len(data):
+            assert request.transport
             request.transport.close()
         return answer
 

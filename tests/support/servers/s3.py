@@ -118,7 +118,7 @@ class S3Server:
 
     def _healthy(self) -> bool:
         with urllib.request.urlopen(f"{self.url}/healthz", timeout=2) as answer:
-            return answer.status == 200
+            return bool(answer.status == 200)
 
     def _writable(self) -> bool:
         from obstore.exceptions import BaseError
