@@ -9,6 +9,8 @@ LABEL_ENDPOINT = f"{GROUP}/endpoint"
 LABEL_NAME = f"{GROUP}/name"
 # On every child of a version: the version as a person reads it, made label-safe.
 LABEL_VERSION = f"{GROUP}/version"
+# On the pod of an endpoint's differ: what its Service selects; the value is names.differ_name.
+LABEL_DIFFER = f"{GROUP}/differ"
 LABEL_MANAGED_BY = "app.kubernetes.io/managed-by"
 
 # sha256 (16 hex) of what was last applied: tells that a field was removed from the desired object,

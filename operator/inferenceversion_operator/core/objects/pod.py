@@ -10,7 +10,7 @@ from inferenceversion_operator.core.snapshot import Settings
 
 CONFIG_DIR = "/etc/inferenceversion"
 HTTP, GRPC, PROBES, TRITON_METRICS = 8080, 8081, 9902, 8002
-_USER = 65532
+USER = 65532
 # Until every Gateway and kube-proxy has heard that the pod is leaving; then what is in flight may use its timeout.
 _ENDPOINT_PROPAGATION_S = 5
 _TRITON_EXIT_S = 10
@@ -33,9 +33,9 @@ def make_pod_spec(version: InferenceVersion, config_map: str, settings: Settings
         "terminationGracePeriodSeconds": drain_seconds(version) + _TRITON_EXIT_S + 5,
         "securityContext": {
             "runAsNonRoot": True,
-            "runAsUser": _USER,
-            "runAsGroup": _USER,
-            "fsGroup": _USER,
+            "runAsUser": USER,
+            "runAsGroup": USER,
+            "fsGroup": USER,
             "seccompProfile": {"type": "RuntimeDefault"},
         },
         "initContainers": [

@@ -10,15 +10,16 @@ GRPC_PORT = 81
 
 def make_version_service(version: InferenceVersion) -> Object:
     """Return the Service in front of the guards of one version."""
-    return _service(version_metadata(version), version_selector(version))
+    return make_service(version_metadata(version), version_selector(version))
 
 
 def make_endpoint_service(endpoint: InferenceEndpoint, stable: InferenceVersion) -> Object:
     """Return the Service that follows the stable version; switching it is a release where there is no Gateway."""
-    return _service(endpoint_metadata(endpoint, endpoint_name(endpoint.name)), version_selector(stable))
+    return make_service(endpoint_metadata(endpoint, endpoint_name(endpoint.name)), version_selector(stable))
 
 
-def _service(metadata: Object, selector: dict[str, str]) -> Object:
+def make_service(metadata: Object, selector: dict[str, str]) -> Object:
+    """Return a Service with the two ports that everything here has."""
     return {
         "apiVersion": "v1",
         "kind": "Service",

@@ -16,6 +16,7 @@ from inferenceversion_operator.differ.wire.tensors import (
 
 HEADER_LENGTH = "inference-header-content-length"
 _TENSORS = 1024
+_JSON_MOST = 16 << 20  # in memory it is up to 24 times as large
 _JSON_PARSED = 1 << 20  # bytes of a request's JSON beyond which its length alone says how long the inputs are
 
 
@@ -79,6 +80,8 @@ def _parsed(body: bytes, header_length: int | None) -> tuple[Any, bytes]:
     length = len(body) if header_length is None else header_length
     if not 0 <= length <= len(body):
         raise UndecodableError("the JSON is said to be longer than the body")
+    if length > _JSON_MOST:
+        raise UndecodableError(f"the JSON is longer than {_JSON_MOST} bytes")
     try:
         # What is no UTF-8 stays apart from what is: strings of BYTES may hold anything.
         return json.loads(body[:length].decode("utf-8", "surrogateescape")), body[length:]

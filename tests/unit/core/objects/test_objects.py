@@ -9,6 +9,7 @@ from inferenceversion_operator.api.names import version_name
 from inferenceversion_operator.cli.output import to_yaml
 from inferenceversion_operator.core.objects.config_map import make_config_map
 from inferenceversion_operator.core.objects.deployment import make_deployment
+from inferenceversion_operator.core.objects.differ import make_differ
 from inferenceversion_operator.core.objects.endpoint import make_endpoint
 from inferenceversion_operator.core.objects.pod import make_pod_spec
 from inferenceversion_operator.core.objects.pod_disruption_budget import make_pod_disruption_budget
@@ -48,6 +49,7 @@ CASES = {
     "service-of-a-version": lambda: make_version_service(VERSION),
     "service-of-an-endpoint": lambda: make_endpoint_service(an_endpoint(), VERSION),
     "pod-disruption-budget": lambda: make_pod_disruption_budget(VERSION),
+    "differ": lambda: make_differ(an_endpoint(), a_version("2.4.0"), VERSION, SETTINGS),
     "endpoint": lambda: make_endpoint("news", "sentiment"),
     "http-route": lambda: make_route("HTTPRoute", an_endpoint(), ALONE, [a_version("2.4.0"), VERSION], SETTINGS),
     "http-route-canary": lambda: make_route("HTTPRoute", an_endpoint(), Split(SHARED), [VERSION], SETTINGS),
