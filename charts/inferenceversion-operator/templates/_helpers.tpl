@@ -73,6 +73,20 @@ app.kubernetes.io/managed-by: {{ .Release.Service }}
 {{- end -}}
 {{- end -}}
 
+{{- define "ivo.differImage" -}}
+{{- if .Values.differ.image.repository -}}
+{{- include "ivo.reference" (dict "image" .Values.differ.image "tag" .Chart.AppVersion) -}}
+{{- else -}}
+{{- include "ivo.fetchImage" . -}}
+{{- end -}}
+{{- end -}}
+
+{{/* The port of a URL: its own, or that of its scheme. */}}
+{{- define "ivo.portOf" -}}
+{{- $url := urlParse . -}}
+{{- regexFind "[0-9]+$" (regexFind ":[0-9]+$" $url.host) | default (eq $url.scheme "https" | ternary "443" "80") -}}
+{{- end -}}
+
 {{/* What the operator may do, by verb that it uses; the same rules for a cluster and for a namespace. */}}
 {{- define "ivo.rules" -}}
 # Read what users declare, and write what became of it.

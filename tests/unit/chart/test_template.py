@@ -70,6 +70,48 @@ def test_operator_reads_what_the_chart_writes(values, render):
     assert list(config.settings.gateway_parent_refs) == given.get("gateway", {}).get("parentRefs", [])
     assert config.settings.guard_image
     assert config.settings.fetch_image
+    assert config.settings.differ_image
+    asked = given.get("prometheus", {})
+    assert (config.prometheus.url if config.prometheus else "") == asked.get("url", "")
+    assert config.settings.prometheus == ("url" in asked)
+    if config.prometheus:
+        assert config.prometheus.timeout_s == asked.get("timeoutSeconds", 5)
+        assert config.prometheus.headers == asked.get("headers", {})
+
+
+def test_files_that_the_operator_is_told_of_are_mounted(render):
+    (deployment,) = of_kind(render("-f", HERE / "values" / "hardened.yaml", *WITHOUT_CRDS), "Deployment")
+    pod = deployment["spec"]["template"]["spec"]
+    (container,) = pod["containers"]
+    env = {entry["name"]: entry["value"] for entry in container["env"]}
+    mounts = {mount["mountPath"]: mount["name"] for mount in container["volumeMounts"]}
+    volumes = {volume["name"]: volume for volume in pod["volumes"]}
+    for variable, kind in (("BEARER_TOKEN_FILE", "secret"), ("CA_FILE", "configMap")):
+        folder, _, name = env[f"IVO_PROMETHEUS_{variable}"].rpartition("/")
+        assert [item["path"] for item in volumes[mounts[folder]][kind]["items"]] == [name]
+
+
+@pytest.mark.parametrize(
+    ("settings", "ports"),
+    [
+        (["prometheus.url=http://p:9090"], [9090]),
+        (["prometheus.url=http://p"], [80]),
+        (["prometheus.url=https://p.example/prometheus"], [443]),
+        (["prometheus.url=https://[fd00::1]/a:1"], [443]),
+        (["prometheus.url=https://[fd00::1]:9090"], [9090]),
+        (["prometheus.url=http://p", "networkPolicy.prometheusPorts={9090,9091}"], [9090, 9091]),
+        ([], []),
+    ],
+)
+def test_network_policy_lets_questions_to_prometheus_out(settings, ports, render):
+    flags = [flag for setting in ("networkPolicy.enabled=true", *settings) for flag in ("--set", setting)]
+    (policy,) = of_kind(render(*flags, *WITHOUT_CRDS), "NetworkPolicy")
+    beside = [
+        rule
+        for rule in policy["spec"]["egress"]
+        if [port["port"] for port in rule["ports"]] not in ([53, 53], [443, 6443])
+    ]
+    assert [port["port"] for rule in beside for port in rule["ports"]] == ports
 
 
 def test_every_variable_of_the_operator_is_set(render):
@@ -153,6 +195,17 @@ def test_crds_can_be_left_to_others(render):
         ("networkPolicy.enabled=yes", "enabled"),
         ("resources.limit.memory=1Gi", "limit"),
         ("rollout.readyDeadlineSeconds=0", "readyDeadlineSeconds"),
+        ("prometheus.uri=http://p", "uri"),
+        ("prometheus.url=p:9090", "url"),
+        ("prometheus.url=http://me:secret@p", "url"),
+        ("prometheus.url=http://p/?tenant=a", "url"),
+        ("prometheus.timeoutSeconds=0", "timeoutSeconds"),
+        ("prometheus.timeoutSeconds=61", "timeoutSeconds"),
+        ("prometheus.bearerTokenSecretRef=x", "bearerTokenSecretRef"),
+        ("prometheus.bearerTokenSecretRef.secret=x", "secret"),
+        ("prometheus.headers.a b=c", "a b"),
+        ("prometheus.headers.a= b", "headers"),
+        ("differ.image.tga=1", "tga"),
         # Two would write side by side.
         ("replicas=2", "replicas"),
     ],
