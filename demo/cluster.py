@@ -21,6 +21,7 @@ GATEWAY = {
     "namespace": os.environ.get("GATEWAY_NAMESPACE", "inference-gateway"),
 }
 DOMAIN = "inference.local"
+_IN_CLUSTER_PROMETHEUS = "http://prometheus.monitoring:9090"
 _PUBLIC_ENVOY = "docker.io/envoyproxy/envoy:distroless-v1.40.0"
 
 
@@ -121,6 +122,7 @@ def install_operator(cluster: Cluster, operator_image: str, values: Mapping[str,
         "gateway.parentRefs[0].name": GATEWAY["name"],
         "gateway.parentRefs[0].namespace": GATEWAY["namespace"],
         "gateway.domain": DOMAIN,
+        "prometheus.url": _IN_CLUSTER_PROMETHEUS if cluster.ours else cluster.prometheus,
         **(values or {}),
     }
     sets = [word for name, value in wanted.items() for word in ("--set-string", f"{name}={value}")]
