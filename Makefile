@@ -33,13 +33,18 @@ test: $(STAMP) ## Everything: lint, unit, cluster up, integration, e2e; one summ
 	$(PY) .ci/phases.py $(ARGS)
 
 .PHONY: unit
-unit: triton-server ## Unit tests and goldens: no cluster, two minutes (ARGS="-k name" chooses)
+unit: triton-server browser ## Unit tests and goldens: no cluster, two minutes (ARGS="-k name" chooses)
 	$(PY) -m pytest $(wildcard tests/unit tests/golden) --junit-xml=$(RESULTS)/unit.xml $(ARGS)
 
 # The real tritonserver for tests on loopback, in the cache; a second time costs nothing.
 .PHONY: triton-server
 triton-server: $(STAMP)
 	@$(PY) tests/unit/triton_sentiment/real_triton.py
+
+# A headless Chromium for tests of pages, in the cache; a machine that has one, or can get none, does without.
+.PHONY: browser
+browser: $(STAMP)
+	@$(PY) -m tests.support.chromium
 
 .PHONY: integration
 integration: control-plane ## Tests against a real API server of their own, and of the chart (needs: Go)
@@ -93,7 +98,7 @@ docs: $(STAMP) ## Write the reference pages anew, check links and anchors
 
 .PHONY: requirements
 requirements: $(STAMP) ## Lock the requirements anew (ARGS=--upgrade takes newer versions)
-	$(call compile,--extra fetch --extra metrics pyproject.toml -o images/operator/requirements.txt)
+	$(call compile,--extra differ --extra fetch --extra metrics pyproject.toml -o images/operator/requirements.txt)
 	$(call compile,--all-extras -c images/operator/requirements.txt pyproject.toml requirements/dev.in -o requirements/dev.txt)
 
 ##@ Local cluster

@@ -83,6 +83,7 @@ def test_wheel_is_the_package_and_the_crds():
     [
         ("inferenceversion_operator.__main__", ("cel", "jsonschema", "obstore", "onnx", "rich", "typer")),
         ("inferenceversion_operator.fetch.__main__", ("aiohttp", "cel", "jsonschema", "kopf", "kubernetes", "typer")),
+        ("inferenceversion_operator.differ.__main__", ("kopf", "kubernetes", "numpy", "obstore", "typer", "yaml")),
         ("inferenceversion_operator.cli.app", ("aiohttp", "kopf", "kubernetes", "obstore", "onnx")),
     ],
 )
