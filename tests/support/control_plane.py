@@ -216,4 +216,4 @@ if __name__ == "__main__":  # make control-plane
     if shutil.which("go") is None:
         print("Go is not there: tests that need a control plane are skipped", file=sys.stderr)
     else:
-        build(*_PROGRAMS, "helm")
+        build(*_PROGRAMS, "helm", "prometheus")
