@@ -17,6 +17,7 @@ from inferenceversion_operator.cli import (
     pause,
     promote,
     render,
+    report,
     resume,
     rollback,
     status,
@@ -81,6 +82,7 @@ def _paragraphs(command: Callable[..., None]) -> str:
 ON_CLUSTER = {
     "status": status,
     "versions": versions,
+    "report": report,
     "rollback": rollback,
     "promote": promote,
     "abort": abort,
