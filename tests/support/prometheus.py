@@ -21,6 +21,7 @@ class Prometheus:
     Args:
         folder: for its data, configuration and log.
         web: of its ``--web.config.file``: certificates, users.
+        jobs: its ``scrape_configs``, instead of the one for the targets.
     """
 
     def __init__(
@@ -29,21 +30,20 @@ class Prometheus:
         targets: Sequence[str] = (),
         *,
         web: dict[str, Any] | None = None,
-        flags: Sequence[str] = (),
+        jobs: Sequence[dict[str, Any]] = (),
         metrics_path: str = "/metrics",
     ) -> None:
         (port,) = free_ports(1)
         self.address = f"127.0.0.1:{port}"
         self._folder = folder
         self._web = web
-        self._flags = flags
         self._process: subprocess.Popen[bytes] | None = None
         job = {
             "job_name": "tests",
             "metrics_path": metrics_path,
             "static_configs": [{"targets": [*targets]}],
         }
-        config = {"global": {"scrape_interval": "200ms", "scrape_timeout": "200ms"}, "scrape_configs": [job]}
+        config = {"global": {"scrape_interval": "200ms", "scrape_timeout": "200ms"}, "scrape_configs": [*jobs] or [job]}
         (folder / "prometheus.yml").write_text(yaml.safe_dump(config))
         (folder / "web.yml").write_text(yaml.safe_dump(web or {}))
 
@@ -60,7 +60,6 @@ class Prometheus:
             f"--web.config.file={self._folder}/web.yml",
             f"--web.listen-address={self.address}",
             f"--storage.tsdb.path={self._folder}/data",
-            *self._flags,
         ]
         with (self._folder / "log").open("ab") as log:
             self._process = subprocess.Popen(command, stdout=log, stderr=log)
