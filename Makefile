@@ -47,7 +47,7 @@ browser: $(STAMP)
 	@$(PY) -m tests.support.chromium
 
 .PHONY: integration
-integration: control-plane ## Tests against a real API server of their own, and of the chart (needs: Go)
+integration: control-plane triton-server ## Tests against a real API server of their own, and of the chart (needs: Go)
 	$(PY) -m pytest tests/bad_input tests/integration tests/unit/chart --junit-xml=$(RESULTS)/integration.xml $(ARGS)
 
 # The API server, etcd and helm, built once into the cache: no test waits for a compiler.
