@@ -1,5 +1,6 @@
 """Build the Go programs that dev/tools/<name>/go.mod pins."""
 
+import os
 from pathlib import Path
 
 from dev import cache, shell
@@ -29,6 +30,16 @@ def binary(paths: Paths, tool: str, name: str | None = None) -> Path:
     return folder(paths, tool) / (name or tool)
 
 
+def build_environment() -> dict[str, str]:
+    """Return what `go build` runs with.
+
+    The compiler's own garbage collector costs a quarter of its time where memory is no object: 400 instead of 100 takes
+    0.2 GiB more a process and gives the same bytes.
+    """
+    gogc = os.environ.get("GOGC", "400")
+    return {"CGO_ENABLED": "0", "GOFLAGS": "-mod=readonly -buildvcs=false", "GOGC": gogc}
+
+
 def build_command(tool: GoTool, target: Path) -> list[str]:
     command = ["go", "build", "-trimpath", "-ldflags", " ".join(("-s", "-w", *tool.ldflags))]
     if tool.tags:
@@ -44,7 +55,7 @@ def build(paths: Paths, name: str) -> bool:
         shell.run(
             build_command(tool, target),
             log=paths.log(f"go-{name}"),
-            env={"CGO_ENABLED": "0", "GOFLAGS": "-mod=readonly -buildvcs=false"},
+            env=build_environment(),
             cwd=TOOLS / name,
         )
         if name == "etcd":  # its main package is called "server"

@@ -68,3 +68,10 @@ def test_longest_builds_come_first():
 def test_a_change_of_packages_is_another_root_filesystem():
     other = debian.Rootfs(debian.NODE.name, debian.NODE.variant, (*debian.NODE.packages, "vim"))
     assert debian.key(other) != debian.key(debian.NODE)
+
+
+def test_the_compiler_may_take_memory_unless_somebody_says_otherwise(monkeypatch):
+    monkeypatch.delenv("GOGC", raising=False)
+    assert gotools.build_environment()["GOGC"] == "400"
+    monkeypatch.setenv("GOGC", "50")
+    assert gotools.build_environment()["GOGC"] == "50"
