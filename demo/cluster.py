@@ -112,13 +112,9 @@ def find_cluster() -> Cluster:
 
 def install_operator(cluster: Cluster, operator_image: str, values: Mapping[str, str] | None = None) -> None:
     """Install or upgrade the operator by its chart; nothing happens where it is as wanted already."""
-    repository, _, digest = operator_image.partition("@")
-    guard, _, tag = cluster.images.get("envoy", _PUBLIC_ENVOY).rpartition(":")
     wanted = {
-        "image.repository": repository,
-        "image.digest": digest,
-        "guard.image.repository": guard,
-        "guard.image.tag": tag,
+        **image_values("image", operator_image),
+        **image_values("guard.image", cluster.images.get("envoy", _PUBLIC_ENVOY)),
         "gateway.parentRefs[0].name": GATEWAY["name"],
         "gateway.parentRefs[0].namespace": GATEWAY["namespace"],
         "gateway.domain": DOMAIN,
@@ -127,6 +123,19 @@ def install_operator(cluster: Cluster, operator_image: str, values: Mapping[str,
     }
     sets = [word for name, value in wanted.items() for word in ("--set-string", f"{name}={value}")]
     cluster.helm("upgrade", "--install", RELEASE, str(CHART), "--create-namespace", *sets, "--wait", "--timeout=3m")
+
+
+def image_values(prefix: str, reference: str) -> dict[str, str]:
+    """Return the chart's values for an image.
+
+    >>> image_values("image", "localhost:5000/operator:1@sha256:ab")
+    {'image.repository': 'localhost:5000/operator', 'image.tag': '1', 'image.digest': 'sha256:ab'}
+    """
+    name, _, digest = reference.partition("@")
+    path, slash, last = name.rpartition("/")  # a colon before the last slash is a port's
+    last, _, tag = last.partition(":")
+    parts = {"repository": path + slash + last, "tag": tag, "digest": digest}
+    return {f"{prefix}.{part}": value for part, value in parts.items() if value}
 
 
 def read_exports(lines: str) -> dict[str, str]:

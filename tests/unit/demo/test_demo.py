@@ -1,7 +1,7 @@
 import pytest
 
 from demo.ask import Answer, table
-from demo.cluster import ROOT, read_exports
+from demo.cluster import ROOT, image_values, read_exports
 from demo.version import EXAMPLE, NEXT_EXAMPLE, news, with_image
 
 IMAGE = "localhost/triton-sentiment@sha256:" + "a" * 64
@@ -41,3 +41,17 @@ def test_the_table_has_a_line_an_answer():
 
 def test_exports_are_read_as_a_shell_would():
     assert read_exports("export A=1\nexport B='two words'\n") == {"A": "1", "B": "two words"}
+
+
+@pytest.mark.parametrize(
+    ("reference", "values"),
+    [
+        ("localhost/envoy:1.40.0", {"repository": "localhost/envoy", "tag": "1.40.0"}),
+        ("docker.io/a/envoy:v1@sha256:ab", {"repository": "docker.io/a/envoy", "tag": "v1", "digest": "sha256:ab"}),
+        ("localhost:5000/operator@sha256:ab", {"repository": "localhost:5000/operator", "digest": "sha256:ab"}),
+        ("localhost:5000/operator", {"repository": "localhost:5000/operator"}),
+        ("operator", {"repository": "operator"}),
+    ],
+)
+def test_an_image_becomes_values_of_the_chart(reference, values):
+    assert image_values("image", reference) == {f"image.{key}": value for key, value in values.items()}
