@@ -59,6 +59,15 @@ class GoTool:
     ldflags: tuple[str, ...] = ()
 
 
+def _helm_ldflags() -> tuple[str, ...]:
+    # As helm's own Makefile does: without these `helm template` takes the cluster for Kubernetes 1.20.
+    major, minor, _ = KUBERNETES.removeprefix("v").split(".")
+    values = {"k8sVersionMajor": major, "k8sVersionMinor": minor}
+    packages = ("helm.sh/helm/v3/pkg/chartutil", "helm.sh/helm/v3/pkg/lint/rules")
+    of_kubernetes = tuple(f"-X {package}.{name}={value}" for package in packages for name, value in values.items())
+    return (*of_kubernetes, f"-X helm.sh/helm/v3/internal/version.version={HELM}")
+
+
 def _kubernetes_ldflags() -> tuple[str, ...]:
     # Without these the nodes and the API report "v0.0.0-master+$Format:%H$" and clients warn.
     major, minor, _ = KUBERNETES.removeprefix("v").split(".")
@@ -82,7 +91,7 @@ GO_TOOLS = (
     # Of all service discoveries only kubernetes is linked: a fifth of the build time.
     GoTool("prometheus", PROMETHEUS, ("prometheus",), tags="remove_all_sd,enable_kubernetes_sd"),
     GoTool("envoy-gateway", ENVOY_GATEWAY, ("envoy-gateway",)),
-    GoTool("helm", HELM, ("helm",)),
+    GoTool("helm", HELM, ("helm",), ldflags=_helm_ldflags()),
     GoTool("coredns", COREDNS, ("coredns",), target="."),
     GoTool(
         "containerd",

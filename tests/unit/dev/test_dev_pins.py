@@ -75,3 +75,11 @@ def test_the_compiler_may_take_memory_unless_somebody_says_otherwise(monkeypatch
     assert gotools.build_environment()["GOGC"] == "400"
     monkeypatch.setenv("GOGC", "50")
     assert gotools.build_environment()["GOGC"] == "50"
+
+
+def test_helm_takes_charts_to_be_for_the_pinned_kubernetes():
+    flags = gotools.build_command(pins.go_tool("helm"), DEV)[4]
+    major, minor, _ = pins.KUBERNETES.removeprefix("v").split(".")
+    assert f"-X helm.sh/helm/v3/pkg/chartutil.k8sVersionMajor={major} " in flags
+    assert f"-X helm.sh/helm/v3/pkg/chartutil.k8sVersionMinor={minor} " in flags
+    assert f"/version.version={pins.HELM}" in flags
