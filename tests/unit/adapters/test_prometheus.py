@@ -315,6 +315,11 @@ async def test_a_warning_is_logged_once(caplog):
     assert ours == ["Prometheus warns: a store is not there"]
 
 
+def test_the_page_explains_every_reason():
+    page = (Path(__file__).parents[3] / "docs/prometheus.md").read_text()
+    assert [reason.value for reason in Reason if f"| `{reason.value}` |" not in page] == []
+
+
 def test_an_operator_without_prometheus_does_not_pay_for_the_library():
     code = "import sys, inferenceversion_operator.config; print('prometheus_api_client' in sys.modules, 'pandas' in sys.modules)"
     environ = {"PYTHONPATH": str(Path(__file__).parents[3] / "operator")}

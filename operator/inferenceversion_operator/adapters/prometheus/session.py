@@ -40,11 +40,11 @@ class Session(requests.Session):
         # One look in many seconds: a connection kept for the next one would often be to a pod that is gone.
         self.headers.update({"Connection": "close", "User-Agent": "inferenceversion-operator"})
 
-    def request(self, method: str, url: str, *args: Any, **kwargs: Any) -> requests.Response:
-        """Send the parameters of a POST in its body: the library puts them into the URL, which proxies hold short."""
-        if method == "POST":
-            kwargs["data"] = kwargs.pop("params", None)
-        return super().request(method, url, *args, **kwargs)
+    def prepare_request(self, request: requests.Request) -> requests.PreparedRequest:
+        """Put the parameters of a POST into its body: the library puts them into the URL, which proxies hold short."""
+        if request.method == "POST":
+            request.data, request.params = request.params, {}
+        return super().prepare_request(request)
 
     def send(self, request: requests.PreparedRequest, **kwargs: Any) -> requests.Response:
         """Send; the body is read when it is wanted, as far as it may be.
