@@ -51,7 +51,7 @@ P99 = Quantile("p99", 0.99)
 QUANTILES = (P95, P99)
 
 
-def within_objective(quantile: Quantile, objective: float, answers: Answers) -> Finding:
+def within_objective(quantile: Quantile, objective: float, _scope: Scope, answers: Answers) -> Finding:
     """Decide on the bucket that ends at the objective: it is exact where a quantile is interpolated."""
     times = times_of(answers, asked.TIMES)
     if isinstance(times, Unanswered):
@@ -147,4 +147,4 @@ def _value(quantile: Quantile, times: Times) -> str | None:
     if not times.total:
         return None
     took = times.quantile(quantile.share)
-    return decimal(_last(times) if math.isinf(took) else round(took, 3))
+    return decimal(_last(times) if math.isinf(took) else round(took, 1))

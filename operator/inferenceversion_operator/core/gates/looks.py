@@ -79,7 +79,7 @@ def _shadow(scope: Scope) -> tuple[_Check, ...]:
     scores = asked.keys_of(asked.SCORES, asked.outputs_of_scores(scope))
     checks = [
         _Check(requests.NAME, (asked.COMPARED,), source, requests.enough_requests),
-        _Check(mismatch.NAME, (compared, asked.FLIPS), source, mismatch.mismatches),
+        _Check(mismatch.NAME, (compared, asked.NOISE, asked.FAILED, asked.FLIPS), source, mismatch.mismatches),
     ]
     if labels:
         checks.append(_Check(drift.LABELS, (compared, *labels), source, drift.drift_of_labels))
@@ -111,10 +111,11 @@ def _success(scope: Scope) -> _Check:
 
 def _objectives(scope: Scope) -> tuple[_Check, ...]:
     """Return the latency gates whose objective is set."""
+    objectives = [(quantile, quantile.objective(scope.candidate.slo)) for quantile in latency.QUANTILES]
     return tuple(
-        _Check(quantile.name, (asked.TIMES,), asked.SCRAPED, partial(latency.within_objective, quantile))
-        for quantile in latency.QUANTILES
-        if quantile.objective(scope.candidate.slo) is not None
+        _Check(quantile.name, (asked.TIMES,), asked.SCRAPED, partial(latency.within_objective, quantile, objective))
+        for quantile, objective in objectives
+        if objective is not None
     )
 
 

@@ -19,8 +19,6 @@ HTTP = "inference_http"
 GRPC = "inference_grpc"
 GRPC_CALLS = "envoy_cluster_grpc"  # HTTP says 200 of a call that failed; these tell its own status
 GRPC_STATUS = "grpc_status"
-GRPC_CLUSTER = "envoy_cluster_name"
-TRITON_GRPC = "triton_grpc"
 
 # Labels of the differ. Both versions are in there as SemVer text.
 ENDPOINT = "inference_endpoint"

@@ -15,11 +15,13 @@ _LOUD = 0.05
 
 
 def mismatches(scope: Scope, answers: Answers) -> Finding:
-    counted = comparisons_of(answers)
+    counted, twice = comparisons_of(answers), counts_of(answers, asked.NOISE)
     if isinstance(counted, Unanswered):
         return unanswered(NAME, counted)
+    if isinstance(twice, Unanswered):
+        return unanswered(NAME, twice)
     margin = scope.candidate.traffic.shadow.max_mismatch
-    noise = Claim(counted.total(of=asked.NOISE_MISMATCHED) or 0, counted.total(of=asked.NOISE_PAIRS) or 0, margin)
+    noise = Claim(twice.total(of=asked.MISMATCHED) or 0, twice.total(of=asked.PAIRS) or 0, margin)
     allowed, at_most = allowed_beside(noise.part, noise.whole, margin)
     claim = Claim(counted.total(of=asked.MISMATCHED) or 0, counted.total(of=asked.PAIRS) or 0, allowed)
     enough = enough_for(margin, scope.min_requests)
@@ -30,7 +32,7 @@ def mismatches(scope: Scope, answers: Answers) -> Finding:
     )
     told += in_short(verdict, reason, enough)
     if verdict is not Verdict.PASS:
-        told += _failed(counted) + _flips(answers)
+        told += _failed(answers) + _flips(answers)
     excess = decimal(round(claim.share - noise.share, 6)) if claim.whole else None
     return finding(NAME, verdict, reason, told, excess, f"<= {decimal(margin)}")
 
@@ -52,8 +54,12 @@ def _noise(noise: Claim) -> str:
     return itself
 
 
-def _failed(counted: Counted) -> str:
-    failed = {key[0]: count for key, count in counted.by(metrics.SIDE, of=asked.FAILED).items() if count}
+def _failed(answers: Answers) -> str:
+    """Return which replays had no usable answer; an extra that nothing depends upon, as is ``_flips``."""
+    counted = counts_of(answers, asked.FAILED)
+    if isinstance(counted, Unanswered):
+        return ""
+    failed = {side: count for (side,), count in counted.by(metrics.SIDE).items() if count}
     told = {
         "candidate": "of those {} got no usable answer from the candidate",
         "stable": "{} more got none from stable and do not count",
@@ -63,7 +69,7 @@ def _failed(counted: Counted) -> str:
 
 
 def _flips(answers: Answers) -> str:
-    """Return the most frequent change of a label; it is an extra that nothing depends upon."""
+    """Return the most frequent change of a label."""
     counted = counts_of(answers, asked.FLIPS)
     if isinstance(counted, Unanswered):
         return ""

@@ -6,7 +6,7 @@ from dataclasses import dataclass
 
 # Bins with less than this, of both sides together, are taken together: their logarithms are all noise.
 _FEWEST_IN_A_BIN = 10
-_SHARE_OF_A_BIN = 0.1  # of ordered values: deciles are what PSI is used with
+_SHARE_OF_A_BIN = 0.1  # of ordered values: tenths are what PSI is used with
 _SMOOTHING = 0.5  # a bin that one side never fills would make the index infinite
 # Standard deviations. The distribution of a PSI has a longer tail than the normal one, so it is more than the 2.33 of
 # one in a hundred.
@@ -46,10 +46,8 @@ class Shift:
 
 def shifts(bins: Sequence[Bin]) -> tuple[Shift, ...]:
     """Return how far each bin has moved; the PSI is the sum of their weights."""
-    stable, candidate = (
-        sum(one.stable for one in bins) + _SMOOTHING * len(bins),
-        sum(one.candidate for one in bins) + _SMOOTHING * len(bins),
-    )
+    stable = sum(one.stable + _SMOOTHING for one in bins)
+    candidate = sum(one.candidate + _SMOOTHING for one in bins)
     return tuple(
         Shift(one.name, (one.stable + _SMOOTHING) / stable, (one.candidate + _SMOOTHING) / candidate) for one in bins
     )
@@ -66,15 +64,23 @@ def merge_rare(bins: Sequence[Bin]) -> tuple[Bin, ...]:
 
 
 def merge_adjacent(bins: Sequence[Bin]) -> tuple[Bin, ...]:
-    """Return the bins of ordered values with neighbours taken together to about a tenth each."""
-    least = max(_FEWEST_IN_A_BIN, _SHARE_OF_A_BIN * sum(one.both for one in bins))
+    """Return the bins of ordered values with neighbours taken together until one side has a tenth of its values there.
+
+    One side is enough: a range that only one of them knows is what drift looks like.
+    """
+    stable = _SHARE_OF_A_BIN * sum(one.stable for one in bins)
+    candidate = _SHARE_OF_A_BIN * sum(one.candidate for one in bins)
+
+    def full(one: Bin) -> bool:
+        return one.both >= _FEWEST_IN_A_BIN and (one.stable >= stable > 0 or one.candidate >= candidate > 0)
+
     merged: list[Bin] = []
     for one in bins:
-        if merged and merged[-1].both < least:
+        if merged and not full(merged[-1]):
             merged[-1] = merged[-1].plus(one, one.name)
         else:
             merged.append(one)
-    if len(merged) > 1 and merged[-1].both < least:
+    if len(merged) > 1 and not full(merged[-1]):
         last = merged.pop()
         merged[-1] = merged[-1].plus(last, last.name)
     return tuple(merged)

@@ -22,7 +22,7 @@ class Counted:
     samples: tuple[tuple[Mapping[str, str], int], ...]
 
     def by(self, *labels: str, **equal: str) -> dict[tuple[str, ...], int]:
-        """Return sums by the values of ``labels`` over the samples whose labels are ``equal``."""
+        """Return sums by the values of ``labels`` over the samples whose labels are ``equal``; "" is one it has not."""
         sums: dict[tuple[str, ...], int] = {}
         for has, count in self._with(equal):
             key = tuple(has.get(label, "") for label in labels)
@@ -36,7 +36,7 @@ class Counted:
 
     def _with(self, equal: Mapping[str, str]) -> Iterator[tuple[Mapping[str, str], int]]:
         for has, count in self.samples:
-            if all(has.get(label) == value for label, value in equal.items()):
+            if all(has.get(label, "") == value for label, value in equal.items()):
                 yield has, count
 
 

@@ -1,5 +1,6 @@
 """The gates ``success-rate`` and ``client-errors``: how requests ended."""
 
+from collections.abc import Mapping
 from dataclasses import dataclass
 
 from inferenceversion_operator.core.gates import asked, metrics
@@ -43,15 +44,15 @@ def outcomes_of(answers: Answers, key: str) -> Outcomes | Unanswered:
     counted = counts_of(answers, key)
     if isinstance(counted, Unanswered):
         return counted
-    if counted.total(of=asked.HTTP) is None:
+    if counted.total(of=asked.ENDED) is None:
         return Unanswered(NO_DATA, "Prometheus has no count of answers of this step yet")
     return _outcomes(counted)
 
 
 def _outcomes(counted: Counted) -> Outcomes:
-    classes = {key[0]: count for key, count in counted.by(metrics.ANSWER_CLASS, of=asked.HTTP).items()}
-    statuses = {key[0]: count for key, count in counted.by(metrics.GRPC_STATUS, of=asked.GRPC).items()}
-    broken = {key[0]: count for key, count in counted.by(metrics.DOOR, of=asked.BROKEN_OFF).items()}
+    classes = _by(counted, metrics.ANSWER_CLASS, {metrics.DOOR: metrics.HTTP})
+    statuses = _by(counted, metrics.GRPC_STATUS, {})
+    broken = _by(counted, metrics.DOOR, {metrics.ANSWER_CLASS: "", metrics.GRPC_STATUS: ""})
     refused = counted.total(of=asked.REFUSED) or 0
     failures = {
         "5xx": classes.get("5", 0),
@@ -66,6 +67,11 @@ def _outcomes(counted: Counted) -> Outcomes:
         rejected=classes.get("4", 0) + sum(statuses.get(code, 0) for code in _GRPC_REJECTED),
         detail=", ".join(f"{name}: {count:,}" for name, count in failures.items() if count),
     )
+
+
+def _by(counted: Counted, label: str, equal: Mapping[str, str]) -> dict[str, int]:
+    """Return counts of what ended by the values of one label; what has none is left out."""
+    return {value: count for (value,), count in counted.by(label, of=asked.ENDED, **equal).items() if value}
 
 
 def success_rate(scope: Scope, answers: Answers) -> Finding:
