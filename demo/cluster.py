@@ -21,9 +21,8 @@ GATEWAY = {
     "namespace": os.environ.get("GATEWAY_NAMESPACE", "inference-gateway"),
 }
 DOMAIN = "inference.local"
-# As pods reach it: what the gates ask. On a cluster of one's own there is none unless this names it.
+# As pods reach it; on a cluster of one's own it may have another address than from here.
 PROMETHEUS = os.environ.get("PROMETHEUS_IN_CLUSTER", "")
-_OUR_PROMETHEUS = "http://prometheus.monitoring.svc:9090"
 _IN_CLUSTER_PROMETHEUS = "http://prometheus.monitoring:9090"
 _PUBLIC_ENVOY = "docker.io/envoyproxy/envoy:distroless-v1.40.0"
 
@@ -121,8 +120,7 @@ def install_operator(cluster: Cluster, operator_image: str, values: Mapping[str,
         "gateway.parentRefs[0].name": GATEWAY["name"],
         "gateway.parentRefs[0].namespace": GATEWAY["namespace"],
         "gateway.domain": DOMAIN,
-        "prometheus.url": PROMETHEUS or (_OUR_PROMETHEUS if cluster.ours else ""),
-        "prometheus.url": _IN_CLUSTER_PROMETHEUS if cluster.ours else cluster.prometheus,
+        "prometheus.url": _IN_CLUSTER_PROMETHEUS if cluster.ours else PROMETHEUS or cluster.prometheus,
         **(values or {}),
     }
     sets = [word for name, value in wanted.items() for word in ("--set-string", f"{name}={value}")]
