@@ -112,7 +112,7 @@ async def test_all_questions_of_a_look_are_about_the_same_moment(client):
     ("query", "reason", "told"),
     [
         ("sum(", Reason.BAD_QUERY, "parse error: unclosed left parenthesis"),
-        ('rate({__name__=~"up|scrape_.+"}[1m])', Reason.BAD_QUERY, "same labelset"),
+        ('count_over_time({__name__=~"up|scrape_.+"}[1m])', Reason.BAD_QUERY, "same labelset"),
         ('"text"', Reason.NOT_A_VECTOR, "a string"),
         ("many[1m]", Reason.NOT_A_VECTOR, "a matrix"),
         ("many", Reason.TOO_MUCH, "more than 1,000 series"),
