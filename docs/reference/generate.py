@@ -1,5 +1,11 @@
-"""Write the reference pages from the CRDs: `python docs/reference/generate.py` (a test sees stale ones)."""  # noqa: INP001
+"""Write the reference pages: ``python docs/reference/generate.py`` (tests see stale ones).
 
+The two kinds come from ``crds/``, the reasons from ``reasons.yaml`` (see ``reasons.py``).
+"""
+
+# ruff: noqa: INP001 - a script
+import re
+import sys
 from collections.abc import Iterator, Mapping
 from pathlib import Path
 from typing import Any
@@ -7,10 +13,70 @@ from typing import Any
 import yaml
 
 HERE = Path(__file__).parent
-CRDS = HERE.parent.parent / "crds"
+ROOT = HERE.parent.parent
+sys.path[:0] = [str(ROOT), str(ROOT / "operator")]
+
+from docs.reference import reasons  # noqa: E402 - found by the line above
+from inferenceversion_operator.api.digest import EXCLUDED  # noqa: E402
+
+Node = Mapping[str, Any]
+
+# What numbers count, by the name of the field; a number that is not here is refused, so that none is without.
+UNITS = {
+    "behavior.scaleDown.policies[].value": "pods or percent",
+    "behavior.scaleUp.policies[].value": "pods or percent",
+    "count": "copies of the model",
+    "generation": "generation",
+    "history": "entries",
+    "limits": "cores, bytes or pieces",
+    "maxConcurrency": "requests in a pod",
+    "maxBatchSize": "requests in a batch",
+    "maxDrift": "PSI, decimal number in quotes",
+    "maxFeatureCount": "elements in a request",
+    "maxInconclusive": "intervals",
+    "maxLatencyRatio": "times stable's, decimal number in quotes",
+    "maxReplicas": "pods",
+    "maxRequestSize": "bytes",
+    "minReplicas": "pods",
+    "minRequests": "requests",
+    "observedGeneration": "generation",
+    "opset": "opset",
+    "percent": "percent",
+    "periodSeconds": "seconds",
+    "port": "port",
+    "preferredBatchSizes": "requests in a batch",
+    "readyReplicas": "pods",
+    "replicas": "pods",
+    "requests": "cores, bytes or pieces",
+    "shape": "elements",
+    "stabilizationWindowSeconds": "seconds",
+    "step": "index from 0",
+    "targetQPS": "requests per second and pod",
+    "tolerationSeconds": "seconds",
+    "warm": "versions",
+    "weight": "percent",
+}
+# Texts that are one, by what the message of their rule says.
+SPELLINGS = {
+    "not a duration": "duration in h, m, s or ms",
+    "write a share": "percent",
+    "write a decimal number": "decimal number in quotes",
+    "64 lower-case hex digits": "sha256: and 64 hex digits",
+}
+WHO = {
+    "InferenceVersion": (
+        "**change**: *never* is the snapshot. The API server refuses a change of it: apply a new InferenceVersion "
+        "instead. *never, no digest* is as immutable, but does not count for `status.snapshotDigest`: it says where "
+        "something comes from or is placed, not what runs. *any time* may change while the version serves."
+    ),
+    "InferenceEndpoint": (
+        "**change**: every field may change at any time, by whoever may patch the InferenceEndpoint. While releases "
+        "of the endpoint are owned by Git, change it there."
+    ),
+}
 
 
-def page(crd: Mapping[str, Any]) -> str:
+def page(crd: Node) -> str:
     """Return the page of one kind, as Markdown."""
     spec = crd["spec"]
     names = spec["names"]
@@ -27,36 +93,84 @@ def page(crd: Mapping[str, Any]) -> str:
         "",
         *_rules(schema),
     ]
-    for part in ("spec", "status"):
-        node = schema["properties"][part]
-        lines += [f"## {part}", "", node["description"], "", *_rules(node)]
-        lines += ["| field | type | default | description |", "|---|---|---|---|", *_rows(node, ""), ""]
-    return "\n".join(lines).rstrip() + "\n"
+    wanted, seen = (schema["properties"][part] for part in ("spec", "status"))
+    frozen = _frozen(wanted)
+    lines += ["## spec", "", wanted["description"], "", *_rules(wanted), WHO[names["kind"]], ""]
+    lines += ["| field | type | unit | default | change | description |", "|---|---|---|---|---|---|"]
+    lines += [_wanted_row(row, frozen) for row in _fields(wanted, "")]
+    lines += ["", "## status", "", f"{seen['description']} Changed by nobody else.", ""]
+    lines += ["| field | type | unit | description |", "|---|---|---|---|", *map(_seen_row, _fields(seen, ""))]
+    return "\n".join(lines) + "\n"
 
 
-def _rules(node: Mapping[str, Any]) -> list[str]:
+def _rules(node: Node) -> list[str]:
     """Return the messages of the rules on the whole node as a list; rules on one field stand beside it."""
     messages = dict.fromkeys(_message(rule) for rule in node.get("x-kubernetes-validations", ()))
     return ["Rules:", "", *(f"- {message}" for message in messages), ""] if messages else []
 
 
-def _message(rule: Mapping[str, Any]) -> str:
+def _message(rule: Node) -> str:
     field = rule.get("fieldPath", "").lstrip(".")
     return f"`{field}`: {rule['message']}" if field else rule["message"]
 
 
-def _rows(node: Mapping[str, Any], prefix: str) -> Iterator[str]:
+def _frozen(spec: Node) -> frozenset[str]:
+    """Return the fields that a rule compares with what they were."""
+    rules = " ".join(rule["rule"] for rule in spec.get("x-kubernetes-validations", ()))
+    return frozenset(re.findall(r"self\.(\w+) == oldSelf\.\1\b", rules))
+
+
+Row = tuple[str, Node, bool]  # path, schema, whether it is required
+
+
+def _fields(node: Node, prefix: str) -> Iterator[Row]:
     required = node.get("required", ())
     for name, child in node.get("properties", {}).items():
-        field = f"{prefix}{name}"
-        needed = "**required**" if name in required else _default(child)
-        yield f"| `{field}` | {_type(child)} | {needed} | {_cell(child)} |"
-        yield from _rows(child, f"{field}.")
+        path = f"{prefix}{name}"
+        yield path, child, name in required
+        yield from _fields(child, f"{path}.")
         if "items" in child:
-            yield from _rows(child["items"], f"{field}[].")
+            yield from _fields(child["items"], f"{path}[].")
 
 
-def _cell(node: Mapping[str, Any]) -> str:
+def _wanted_row(row: Row, frozen: frozenset[str]) -> str:
+    path, node, required = row
+    default = "**required**" if required else _default(node)
+    return f"| `{path}` | {_type(node)} | {_unit(path, node)} | {default} | {_change(path, frozen)} | {_cell(node)} |"
+
+
+def _seen_row(row: Row) -> str:
+    path, node, _ = row
+    return f"| `{path}` | {_type(node)} | {_unit(path, node)} | {_cell(node)} |"
+
+
+def _change(path: str, frozen: frozenset[str]) -> str:
+    if path.partition(".")[0].removesuffix("[]") not in frozen:
+        return "any time"
+    excluded = any(path == field or path.startswith((f"{field}.", f"{field}[].")) for field in EXCLUDED)
+    return "never, no digest" if excluded else "never"
+
+
+def _unit(path: str, node: Node) -> str:
+    """Return what the value counts; nothing for a text that is not a number.
+
+    Raises:
+        SystemExit: a number has no unit.
+    """
+    inner = node.get("additionalProperties") or node.get("items") or {}
+    named = next((unit for name, unit in UNITS.items() if path == name or path.endswith(f".{name}")), None)
+    is_number = any(n.get("type") == "integer" or n.get("x-kubernetes-int-or-string") for n in (node, inner))
+    if is_number or (named and node.get("type") == "string"):
+        if named is None:
+            raise SystemExit(f"{path} is a number: say in UNITS of docs/reference/generate.py what it counts")
+        return named
+    if node.get("format") == "date-time":
+        return "time, RFC 3339"
+    rules = " ".join(rule["message"] for rule in node.get("x-kubernetes-validations", ()))
+    return next((unit for words, unit in SPELLINGS.items() if words in rules), "")
+
+
+def _cell(node: Node) -> str:
     rules = [rule["message"] for rule in node.get("x-kubernetes-validations", ())]
     values = node.get("additionalProperties") or node.get("items") or {}
     rules += [rule["message"] for rule in values.get("x-kubernetes-validations", ())]
@@ -64,7 +178,7 @@ def _cell(node: Mapping[str, Any]) -> str:
     return text.replace("|", "\\|").replace("<", "&lt;")
 
 
-def _type(node: Mapping[str, Any]) -> str:
+def _type(node: Node) -> str:
     if "enum" in node:
         return "one of " + ", ".join(f"`{value}`" for value in node["enum"])
     if node.get("x-kubernetes-int-or-string"):
@@ -78,7 +192,7 @@ def _type(node: Mapping[str, Any]) -> str:
     return f"{node['type']}{_bounds(node, 'minLength', 'maxLength', ' characters')}"
 
 
-def _bounds(node: Mapping[str, Any], low: str, high: str, unit: str = "") -> str:
+def _bounds(node: Node, low: str, high: str, unit: str = "") -> str:
     least, most = node.get(low), node.get(high)
     if most == 2**31 - 1:
         most = None
@@ -89,7 +203,7 @@ def _bounds(node: Mapping[str, Any], low: str, high: str, unit: str = "") -> str
     return f" (at most {most}{unit})" if least is None else f" ({least} to {most}{unit})"
 
 
-def _default(node: Mapping[str, Any]) -> str:
+def _default(node: Node) -> str:
     default = node.get("default")
     if default is None or isinstance(default, Mapping):
         return ""
@@ -98,8 +212,9 @@ def _default(node: Mapping[str, Any]) -> str:
 
 def pages() -> dict[Path, str]:
     """Return every page by its file."""
-    crds = [yaml.safe_load(path.read_text("utf-8")) for path in sorted(CRDS.glob("*.yaml"))]
-    return {HERE / f"{crd['spec']['names']['singular']}.md": page(crd) for crd in crds}
+    crds = [yaml.safe_load(path.read_text("utf-8")) for path in sorted((ROOT / "crds").glob("*.yaml"))]
+    kinds = {HERE / f"{crd['spec']['names']['singular']}.md": page(crd) for crd in crds}
+    return kinds | {HERE / "reasons.md": reasons.page()}
 
 
 if __name__ == "__main__":
