@@ -1,4 +1,4 @@
-"""The only file of the command line that talks to a cluster: a few reads, and a merge patch of one endpoint."""
+"""The only file of the command line that talks to a cluster: reads, dry runs, and a merge patch of one endpoint."""
 
 import importlib
 import json
@@ -11,6 +11,7 @@ from typing import Any
 
 import yaml
 
+from inferenceversion_operator.adapters.kube.resources import MANAGED, Resource
 from inferenceversion_operator.api.labels import API_VERSION, GROUP
 from inferenceversion_operator.cli.errors import ClusterError, UserError
 
@@ -18,9 +19,12 @@ Object = Mapping[str, Any]
 FIELD_MANAGER = "kubectl-iv"
 _VERSION = API_VERSION.rpartition("/")[2]
 _ENDPOINTS, _VERSIONS = "inferenceendpoints", "inferenceversions"
+PLURALS = {"InferenceEndpoint": _ENDPOINTS, "InferenceVersion": _VERSIONS}
+_CORE = {"ConfigMap": "list_namespaced_config_map", "Service": "list_namespaced_service", "Pod": "list_namespaced_pod"}
 _TIMEOUT_S = (5, 30)  # to connect, to answer
 _CONNECTION = re.compile(r"^<?\w*Connection\w*\(.*?\)[^:]*: ")  # urllib3 begins with the object that failed
 _MERGE_PATCH = "application/merge-patch+json"
+_APPLY_PATCH = "application/apply-patch+yaml"
 
 
 @dataclass(frozen=True, slots=True)
@@ -34,6 +38,14 @@ class Target:
 
 class NotFoundError(UserError):
     """There is no such object."""
+
+
+class NotServedError(ClusterError):
+    """The cluster does not know the kind."""
+
+
+class NotAllowedError(ClusterError):
+    """This user may not do it."""
 
 
 class Cluster:
@@ -93,6 +105,61 @@ class Cluster:
         )
         return patched
 
+    def find(self, kind: str, namespace: str, name: str) -> Object | None:
+        """Get an object of ours; None: there is none."""
+        try:
+            return self._object(PLURALS[kind], name, namespace)
+        except NotFoundError:
+            return None
+
+    def dry_run(self, manifest: Object, field_manager: str) -> Object:
+        """Return what the API server would store of a manifest, admission included; nothing is stored.
+
+        Raises:
+            NotAllowedError: this user may not ask.
+            UserError: it would be refused.
+        """
+        metadata = manifest["metadata"]
+        stored: Object = self._ask(
+            lambda: self._api.patch_namespaced_custom_object(
+                GROUP,
+                _VERSION,
+                metadata["namespace"],
+                PLURALS[manifest["kind"]],
+                metadata["name"],
+                dict(manifest),
+                dry_run="All",
+                field_manager=field_manager,
+                force=True,
+                _content_type=_APPLY_PATCH,
+                _request_timeout=_TIMEOUT_S,
+            )
+        )
+        return stored
+
+    def children(self, resource: Resource, namespace: str) -> list[Object] | None:
+        """List what the operator made of one kind; None where the cluster does not serve it.
+
+        Raises:
+            NotAllowedError: this user may not see them.
+        """
+        from kubernetes.client import CoreV1Api  # noqa: PLC0415 - as in connect
+
+        group, _, version = resource.api_version.rpartition("/")
+        options = {"label_selector": MANAGED, "_request_timeout": _TIMEOUT_S}
+        if group:
+            answer = self._ask_or_none(
+                lambda: self._api.list_namespaced_custom_object(group, version, namespace, resource.plural, **options)
+            )
+        else:
+            api, method = CoreV1Api(self._api.api_client), _CORE[resource.kind]
+            raw = self._ask(lambda: getattr(api, method)(namespace, _preload_content=False, **options))
+            answer = json.loads(raw.data)
+        if answer is None:
+            return None
+        named = {"apiVersion": resource.api_version, "kind": resource.kind}  # a list leaves them out
+        return [{**named, **obj} for obj in answer["items"]]
+
     def whoami(self) -> str | None:
         """Return who the API server takes the caller for; None where it does not say."""
         from kubernetes.client import AuthenticationV1Api  # noqa: PLC0415 - as in connect
@@ -104,6 +171,20 @@ class Cluster:
         except UserError:
             return None
         return str(review.status.user_info.username) or None
+
+    def _ask_or_none(self, question: Callable[[], Any]) -> Any:
+        try:
+            return self._ask(question)
+        except (NotFoundError, NotServedError):
+            return None
+
+    def _object(self, plural: str, name: str, namespace: str) -> Object:
+        found: Object = self._ask(
+            lambda: self._api.get_namespaced_custom_object(
+                GROUP, _VERSION, namespace, plural, name, _request_timeout=_TIMEOUT_S
+            )
+        )
+        return found
 
     def _list(self, plural: str, namespace: str | None) -> list[Object]:
         if namespace is None:
@@ -120,16 +201,11 @@ class Cluster:
 
     def _get(self, plural: str, kind: str, name: str) -> Object:
         try:
-            found: Object = self._ask(
-                lambda: self._api.get_namespaced_custom_object(
-                    GROUP, _VERSION, self.namespace, plural, name, _request_timeout=_TIMEOUT_S
-                )
-            )
+            return self._object(plural, name, self.namespace)
         except NotFoundError:
             known = ", ".join(obj["metadata"]["name"] for obj in self._list(plural, self.namespace)) or "none"
             message = f"no {kind} {name} in namespace {self.namespace} (there are: {known})"
             raise UserError(message) from None
-        return found
 
     def _ask(self, question: Callable[[], Any]) -> Any:
         from kubernetes.client.exceptions import ApiException  # noqa: PLC0415 - as in connect
@@ -188,12 +264,13 @@ def _refusal(error: Any, server: str) -> UserError:
     """Turn what the API server answered into what the user can do."""
     said = _message(error)
     if error.status == 404 and "page not found" in said:
-        return ClusterError(f"cluster {server} does not serve {API_VERSION}: install the CRDs (crds/) first")
+        return NotServedError(f"cluster {server} does not serve {API_VERSION}: install the CRDs (crds/) first")
     if error.status == 404:
         return NotFoundError(said)
     if error.status in (400, 409, 422):
         return UserError(f"the API server refuses: {said}")
-    return ClusterError(f"cluster {server}: {error.status} {error.reason}: {said}")
+    kind = NotAllowedError if error.status == 403 else ClusterError
+    return kind(f"cluster {server}: {error.status} {error.reason}: {said}")
 
 
 def _message(error: Any) -> str:

@@ -87,26 +87,37 @@ def _order_follows(path: str, one: Mapping[str, Any], other: Mapping[str, Any]) 
     return path.endswith("[]") and sorted(one.get(path, ())) != sorted(other.get(path, ()))
 
 
+def changes_of(kind: str, a: Mapping[str, Any], b: Mapping[str, Any]) -> Iterator[Change]:
+    """Yield what differs between two specs of one object; what is spelled differently and means the same is nothing."""
+    if kind == "InferenceVersion":
+        yield from _changes(a, b)
+        return
+    one, other = (dict(leaves(spec_with_defaults(kind, spec), "")) for spec in (a, b))
+    for path in sorted({*one, *other}):
+        if one.get(path) != other.get(path):
+            yield Change(path, one.get(path), other.get(path), counts=False)
+
+
 def _written(spec: Mapping[str, Any]) -> dict[str, Any]:
-    return dict(_leaves(spec_with_defaults("InferenceVersion", spec), ""))
+    return dict(leaves(spec_with_defaults("InferenceVersion", spec), ""))
 
 
 def _hashed(spec: Mapping[str, Any]) -> dict[str, Any]:
-    return dict(_leaves(json.loads(canonical_snapshot(spec)), ""))
+    return dict(leaves(json.loads(canonical_snapshot(spec)), ""))
 
 
-def _leaves(value: Any, path: str) -> Iterator[tuple[str, Any]]:
+def leaves(value: Any, path: str) -> Iterator[tuple[str, Any]]:
     """Yield path and value of everything that is set; items that have a name are found by it, not by their place."""
     if isinstance(value, Mapping):
         for key, child in value.items():
-            yield from _leaves(child, f"{path}.{key}" if path else key)
+            yield from leaves(child, f"{path}.{key}" if path else key)
     elif isinstance(value, list) and value and all(isinstance(item, Mapping) for item in value):
         named = all("name" in item for item in value)
         if named:
             yield f"{path}[]", [item["name"] for item in value]
         for index, item in enumerate(value):
             rest = {key: child for key, child in item.items() if not (named and key == "name")}
-            yield from _leaves(rest, f"{path}[{item['name'] if named else index}]")
+            yield from leaves(rest, f"{path}[{item['name'] if named else index}]")
     else:
         yield path, value
 
