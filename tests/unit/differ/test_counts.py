@@ -149,6 +149,15 @@ def test_of_a_large_output_every_column_is_looked_at():
     assert (bounds["0.5"], bounds["+Inf"]) == (512, 1024)
 
 
+def test_of_a_large_output_every_quarter_is_looked_at():
+    plan = a_plan(outputs=(Tensor("OUT", "FP32", (-1,)),))
+    tally = Tally(plan)
+    values = from_elements("FP32", (1, 4000), [quarter / 4 for quarter in range(4) for _ in range(1000)])
+    tally.judged(Judgement(compared=True, stable={"OUT": values}, candidate={"OUT": values}))
+    bounds = dict(tally.scores["OUT", "stable"].cumulative())
+    assert [bounds[bound] for bound in ("0.0", "0.25", "0.5", "0.75")] == [256, 512, 768, 1024]
+
+
 def test_histograms_put_nan_above_all_bounds():
     histogram = Histogram((0.0, 1.0))
     histogram.add_all([-1.0, 0.0, 0.5, 1.0, 2.0, math.nan, math.inf])

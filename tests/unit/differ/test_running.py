@@ -231,6 +231,15 @@ async def test_stable_that_differs_from_itself_is_noise(stable, candidate):
     assert (len(stable.asked), len(candidate.asked)) == (2, 1)
 
 
+async def test_stable_that_failed_is_not_asked_again(stable, candidate):
+    stable.say = saying(b"", status=500)
+    async with differ(stable, candidate, self_share=1.0) as door:
+        await door.send()
+        await door.all_done(1)
+        assert (door.tally.noise_compared, door.tally.failed["stable"]) == (0, 1)
+    assert len(stable.asked) == 1
+
+
 @pytest.mark.parametrize(("share", "low", "high"), [(0.0, 0, 0), (0.3, 15, 45), (1.0, 100, 100)])
 async def test_the_share_that_is_asked_again_follows_from_the_requests(stable, candidate, share, low, high):
     async with differ(stable, candidate, self_share=share, queue=100) as door:
