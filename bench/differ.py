@@ -7,6 +7,7 @@ for each second of CPU that the differ used, so it says the same on a busy machi
 import argparse
 import asyncio
 import contextlib
+import itertools
 import json
 import os
 import re
@@ -36,9 +37,11 @@ _OUTPUTS = [
 ]
 
 
-def http_request() -> bytes:
-    """Return one copy as it is on the wire."""
-    body = json.dumps({"inputs": [{"name": "TEXT", "datatype": "BYTES", "shape": [1, 1], "data": [_TEXT]}]}).encode()
+def http_request(number: int) -> bytes:
+    """Return one copy as it is on the wire; its id makes its hash another than that of the one before."""
+    body = json.dumps(
+        {"id": f"{number:08}", "inputs": [{"name": "TEXT", "datatype": "BYTES", "shape": [1, 1], "data": [_TEXT]}]}
+    ).encode()
     head = f"POST {_PATH} HTTP/1.1\r\nhost: differ\r\ncontent-type: application/json\r\n"
     return f"{head}content-length: {len(body)}\r\n\r\n".encode() + body
 
@@ -108,7 +111,7 @@ class _Sender(asyncio.Protocol):
     def __init__(self, count: int, done: asyncio.Event) -> None:
         self._left = count
         self._done = done
-        self._request = http_request()
+        self._requests = itertools.cycle([http_request(number) for number in range(100)])
 
     def connection_made(self, transport: asyncio.BaseTransport) -> None:
         self._transport = transport
@@ -125,7 +128,7 @@ class _Sender(asyncio.Protocol):
             return
         self._left -= 1
         assert isinstance(self._transport, asyncio.WriteTransport)
-        self._transport.write(self._request)
+        self._transport.write(next(self._requests))
 
 
 async def send_http(port: int, count: int, connections: int) -> None:
@@ -138,13 +141,14 @@ async def send_http(port: int, count: int, connections: int) -> None:
 
 
 async def send_grpc(port: int, count: int, connections: int) -> None:
-    request = _field(1, b"news_sentiment") + _field(7, struct.pack("<I", len(_TEXT)) + _TEXT.encode())
+    text = _field(7, struct.pack("<I", len(_TEXT)) + _TEXT.encode())
+    requests = itertools.cycle([_field(1, b"news") + _field(3, b"%08d" % number) + text for number in range(100)])
     async with grpc.aio.insecure_channel(f"127.0.0.1:{port}") as channel:
         call: grpc.aio.UnaryUnaryMultiCallable[bytes, bytes] = channel.unary_unary(_METHOD)
 
         async def some() -> None:
             for _ in range(count // connections):
-                await call(request)
+                await call(next(requests))
 
         await asyncio.gather(*(some() for _ in range(connections)))
 
@@ -240,6 +244,7 @@ def measure(differ: Differ, protocol: str, count: int, connections: int) -> dict
         "sent": count,
         "compared": done,
         "dropped": differ.count("dropped") - dropped,
+        "asked_again": differ.count("noise_compared"),
         "mismatched": differ.count("mismatched"),
         "failed": differ.count("failed"),
         "compared_per_cpu_second": done / cpu,
