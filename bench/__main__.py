@@ -7,7 +7,7 @@ import sys
 import tempfile
 from pathlib import Path
 
-from bench import reconcile
+from bench import reconcile, report
 
 
 def main() -> int:
@@ -20,7 +20,7 @@ def main() -> int:
     sizes = [int(size) for size in options.sizes.split(",")]
     with tempfile.TemporaryDirectory(prefix="bench-") as folder:
         results = asyncio.run(reconcile.run(Path(folder), sizes, lambda line: print(line, file=sys.stderr, flush=True)))
-    print(json.dumps(results, indent=1) if options.output == "json" else reconcile.table(results))
+    print(json.dumps(results, indent=1) if options.output == "json" else report.table(results))
     return 0
 
 

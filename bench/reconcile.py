@@ -1,217 +1,272 @@
-"""apply -> all children exist, beside a bare asyncio client that creates the same objects; writes, resync, memory."""
+"""Versions become objects: beside a bare client that writes the same objects, in turns, on the same API server."""
 
 import asyncio
 import contextlib
-import os
-import re
 import time
-from collections.abc import Callable, Iterable
+from collections.abc import AsyncIterator, Callable
+from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
+from typing import Any, NamedTuple
 
 import kopf
 
-from bench import objects
+from bench import meters, objects
+from bench.arrivals import Arrivals, Ident, watching
 from dev import gotools
 from dev.paths import ROOT, paths
 from inferenceversion_operator.adapters.kube.client import KubeClient
-from inferenceversion_operator.adapters.kube.resources import BY_KIND, INFERENCE_VERSION, Resource
-from tests.support.control_plane import control_plane
+from inferenceversion_operator.adapters.kube.resources import BY_KIND, INFERENCE_ENDPOINT, INFERENCE_VERSION
+from tests.support.control_plane import ControlPlane, control_plane
 from tests.support.kubectl import Kubectl
 from tests.support.operator_process import OperatorProcess, running_operator
 
 Say = Callable[[str], None]
+Numbers = dict[str, Any]
 _AT_ONCE = 16
+_ROUNDS = 4
 _NODES = 50
+# As large clusters set it: with the default of 20 a second, the pods of 1,000 Deployments trickle in for minutes.
+_CONTROLLER_QPS = 500
 _KINDS = ("ConfigMap", "Deployment", "Service", "PodDisruptionBudget")
+_BARE, _OURS, _PROBE = "bare", "ours", "probe"
+_IDLE_S = 15.0
+_SINGLES = 20
+_BETWEEN_S = 0.5
 
 
-class Arrivals:
-    """When each child was first seen, by watches of the benchmark's own."""
+@dataclass(slots=True)
+class Bench:
+    """What the parts of one run share."""
 
-    def __init__(self) -> None:
-        self.seen: dict[tuple[str, str], float] = {}
-
-    async def follow(self, client: KubeClient, resource: Resource, namespace: str) -> None:
-        """Record every object of a resource in a namespace."""
-        params = {"watch": "true", "timeoutSeconds": "3000"}
-        async with client.stream(resource.path(namespace), params, 3000) as stream:
-            buffer = b""
-            async for chunk in stream.iter_any():
-                now = time.perf_counter()
-                *lines, buffer = (buffer + chunk).split(b"\n")
-                for line in lines:
-                    found = re.search(rb'"metadata":\{"name":"([^"]+)"', line)
-                    if found:
-                        self.seen.setdefault((resource.kind, found[1].decode()), now)
-
-    async def wait(self, wanted: Iterable[tuple[str, str]]) -> float:
-        """Return when the last of these was there."""
-        missing = set(wanted)
-        while missing := {key for key in missing if key not in self.seen}:  # noqa: ASYNC110 (fed by other tasks)
-            await asyncio.sleep(0.002)
-        return max(self.seen[key] for key in wanted)
+    plane: ControlPlane
+    client: KubeClient
+    operator: OperatorProcess
+    arrivals: Arrivals
+    say: Say
 
 
-async def run(folder: Path, sizes: list[int], say: Say) -> list[dict[str, Any]]:
-    """Measure each size, the bare client and the operator side by side."""
-    with control_plane(folder, fake_nodes=_NODES) as plane:
-        kubectl = Kubectl(gotools.binary(paths(), "kubernetes", "kubectl"), plane.kubeconfig)
-        kubectl.run("apply", "-f", str(ROOT / "crds"))
-        kubectl.run("wait", "--for=condition=Established", "crd", "--all", "--timeout=30s")
-        results = []
-        info = kopf.ConnectionInfo(server=plane.url, token=plane.token, insecure=True)
-        async with KubeClient(info) as client:
-            for size in sizes:
-                say(f"{size} versions: bare client")
-                bare = await _bare(client, kubectl, size)
-                say(f"{size} versions: operator")
-                kubectl.run("create", "namespace", f"ours-{size}")
-                with running_operator(
-                    plane.kubeconfig,
-                    folder / "operator.log",
-                    IVO_LOG_LEVEL="warning",
-                    IVO_WATCH_NAMESPACES=f"ours-{size}",
-                ) as operator:
-                    ours = await _operator(client, operator, size)
-                results.append({"versions": size, "bare": bare, "operator": ours, "ratio": ours["rate"] / bare["rate"]})
-                say(f"{size} versions: {ours['rate']:.1f}/s, {results[-1]['ratio']:.2f} of the bare client")
-                kubectl.run("delete", "namespace", f"bare-{size}", f"ours-{size}", timeout=600)
+class Job(NamedTuple):
+    """What makes one version, and what is there in the end."""
+
+    requests: list[dict[str, Any]]
+    children: list[Ident]
+
+
+async def run(folder: Path, sizes: list[int], say: Say) -> list[Numbers]:
+    """Measure each size on a control plane of its own."""
+    results = []
+    for size in sizes:
+        place = folder / str(size)
+        place.mkdir()
+        async with _bench(place, say) as bench:
+            results.append(await _measure(bench, size))
     return results
 
 
-async def _bare(client: KubeClient, kubectl: Kubectl, size: int) -> dict[str, float]:
-    namespace = f"bare-{size}"
-    kubectl.run("create", "namespace", namespace)
-    families = [objects.family(namespace, number) for number in range(size)]
-    limit = asyncio.Semaphore(_AT_ONCE)
-
-    async def one(number: int) -> None:
-        async with limit:
-            await asyncio.gather(*(_apply(client, obj) for obj in families[number]))
-
-    async with _watching(client, namespace) as arrivals:
-        return await _measure(size, one, arrivals, [_children(family) for family in families])
-
-
-def _children(family: list[dict[str, Any]]) -> list[tuple[str, str]]:
-    """Return the version's own children: the endpoint's Service comes later, with its first ready pod."""
-    mine = [obj for obj in family if obj["kind"] in _KINDS]
-    return [objects.ident(obj) for obj in mine if "inferenceversion.io/name" in obj["metadata"]["labels"]]
+@contextlib.asynccontextmanager
+async def _bench(folder: Path, say: Say) -> AsyncIterator[Bench]:
+    with control_plane(folder, fake_nodes=_NODES, controller_qps=_CONTROLLER_QPS) as plane:
+        kubectl = Kubectl(gotools.binary(paths(), "kubernetes", "kubectl"), plane.kubeconfig)
+        kubectl.run("apply", "-f", str(ROOT / "crds"))
+        kubectl.run("wait", "--for=condition=Established", "crd", "--all", "--timeout=30s")
+        for namespace in (_BARE, _OURS, _PROBE):
+            kubectl.run("create", "namespace", namespace)
+        settings = {"IVO_LOG_LEVEL": "warning", "IVO_WATCH_NAMESPACES": f"{_OURS},{_PROBE}"}
+        info = kopf.ConnectionInfo(server=plane.url, token=plane.token, insecure=True)
+        with running_operator(plane.kubeconfig, folder / "operator.log", **settings) as operator:
+            async with (
+                KubeClient(info) as client,
+                watching(client, _KINDS, _BARE, _OURS, _PROBE) as arrivals,
+            ):
+                yield Bench(plane, client, operator, arrivals, say)
 
 
-async def _apply(client: KubeClient, obj: dict[str, Any]) -> None:
-    path = BY_KIND[obj["kind"]].path(obj["metadata"]["namespace"], obj["metadata"]["name"])
-    params = {"fieldManager": "bare", "force": "true"}
-    await client.request("PATCH", path, params=params, body=obj, content_type="application/apply-patch+yaml")
+async def _measure(bench: Bench, size: int) -> Numbers:
+    rounds = _ROUNDS if size >= 100 else 1
+    bare, ours = [], []
+    for number in range(rounds):
+        bench.say(f"{size} versions, round {number + 1} of {rounds}")
+        chunk = range(size * number // rounds, size * (number + 1) // rounds)
+        bare.append(await _chunk(bench, [_bare_job(n) for n in chunk]))
+        ours.append(await _chunk(bench, [_our_job(n) for n in chunk], probes=f"busy{number}"))
+        bench.say(f"  {ours[-1]['rate']:.1f}/s, {ours[-1]['rate'] / bare[-1]['rate']:.2f} of the bare client")
+    numbers = _compare(size, bare, ours)
+    numbers["busy_probe"] = _quantiles([took for one in ours for took in one["probes"]])
+    bench.say("  single versions")
+    numbers["single"] = _quantiles([await _single(bench, f"single{n}") for n in range(_SINGLES)])
+    await meters.quiet(bench.client)
+    numbers["rss_mib"] = bench.operator.rss_mib()
+    bench.say("  resync, restart, idle")
+    return numbers | await _resync(bench, size) | await _restart(bench) | await _idle(bench)
 
 
-async def _operator(client: KubeClient, operator: OperatorProcess, size: int) -> dict[str, float]:
-    namespace = f"ours-{size}"
-    limit = asyncio.Semaphore(_AT_ONCE)
-    families = [_children(objects.family(namespace, number)) for number in range(size)]
-
-    async def one(number: int) -> None:
-        async with limit:
-            body = objects.version(namespace, number)
-            await client.request("POST", INFERENCE_VERSION.path(namespace), body=body)
-
-    writes = await _writes(client)
-    async with _watching(client, namespace) as arrivals:
-        measured = await _measure(size, one, arrivals, families)
-    measured["writes_per_version"] = (await _quiet(client) - writes) / size
-    measured["rss_mib"] = operator.rss_mib()
-    before = await _writes(client)
-    started = time.perf_counter()
-    operator.kill()
-    operator.start()
-    measured["resync_writes"] = await _quiet(client) - before
-    measured["restart_s"] = time.perf_counter() - started - _QUIET_S
-    measured["idle_cpu_percent"] = await _idle_cpu(operator)
-    measured["rss_after_restart_mib"] = operator.rss_mib()
-    return measured
-
-
-async def _measure(
-    size: int, one: Callable[[int], Any], arrivals: Arrivals, families: list[list[tuple[str, str]]]
-) -> dict[str, float]:
-    latencies: list[float] = []
-
-    async def timed(number: int) -> None:
-        begun = asyncio.create_task(one(number))
-        started = time.perf_counter()
-        await begun
-        latencies.append(await arrivals.wait(families[number]) - started)
-
-    started = time.perf_counter()
-    await asyncio.gather(*(timed(number) for number in range(size)))
-    took = time.perf_counter() - started
-    latencies.sort()
+def _compare(size: int, bare: list[Numbers], ours: list[Numbers]) -> Numbers:
+    floor, mine = _sum(bare), _sum(ours)
     return {
-        "rate": size / took,
-        "seconds": took,
-        "p50": latencies[len(latencies) // 2],
-        "p99": latencies[min(len(latencies) - 1, int(len(latencies) * 0.99))],
+        "versions": size,
+        "bare": floor,
+        "operator": mine,
+        "ratio": mine["rate"] / floor["rate"],
+        "ratios": [one["rate"] / other["rate"] for one, other in zip(ours, bare, strict=True)],
     }
 
 
-@contextlib.asynccontextmanager
-async def _watching(client: KubeClient, namespace: str) -> Any:
-    arrivals = Arrivals()
-    tasks = [asyncio.create_task(arrivals.follow(client, BY_KIND[kind], namespace)) for kind in _KINDS]
-    try:
-        yield arrivals
-    finally:
-        for task in tasks:
-            task.cancel()
-        await asyncio.gather(*tasks, return_exceptions=True)
+async def _chunk(bench: Bench, jobs: list[Job], probes: str | None = None) -> Numbers:
+    """Make some versions; measure until their children exist, and count until all is quiet again.
+
+    Args:
+        probes: begin of the names of single versions that are made meanwhile next door; none are made without it.
+    """
+    limit = asyncio.Semaphore(_AT_ONCE)
+
+    async def one(job: Job) -> float:
+        async with limit:
+            started = time.perf_counter()
+            await asyncio.gather(*(bench.client.request(**request) for request in job.requests))
+        return await bench.arrivals.of(job.children) - started
+
+    writes, cpu = await meters.quiet(bench.client), _cpu(bench)
+    started = time.perf_counter()
+    during = asyncio.create_task(_probes(bench, probes)) if probes else None
+    latencies = await asyncio.gather(*(one(job) for job in jobs))
+    took = time.perf_counter() - started
+    probed = await _stopped(during) if during else []
+    counted = await meters.quiet(bench.client) - writes
+    spent = [after - before for before, after in zip(cpu, _cpu(bench), strict=True)]
+    return {
+        "size": len(jobs),
+        "made": len(jobs) + len(probed),
+        "probes": probed,
+        "seconds": took,
+        "rate": (len(jobs) + len(probed)) / took,
+        "latencies": latencies,
+        "writes": counted,
+        "server_cpu": spent[0],
+        "operator_cpu": spent[1],
+    }
 
 
-async def _writes(client: KubeClient) -> float:
-    """Return how many server-side applies the API server has counted; nobody but operator and bare client sends any."""
-    total = 0.0
-    for line in (await client.text("/metrics")).splitlines():
-        if line.startswith("apiserver_request_total{") and 'verb="APPLY"' in line:
-            total += float(line.rsplit(" ", 1)[1])
-    return total
+def _sum(rounds: list[Numbers]) -> Numbers:
+    seconds = sum(r["seconds"] for r in rounds)
+    made = sum(r["made"] for r in rounds)  # with those that probe how long a single one takes
+    counted = sum((r["writes"] for r in rounds), meters.Writes())
+    return {
+        "rate": made / seconds,
+        "seconds": seconds,
+        **_quantiles([latency for r in rounds for latency in r["latencies"]]),
+        "applies_per_version": meters.applies(counted) / made,
+        "writes_per_version": {what: round(count / made, 2) for what, count in sorted(counted.items())},
+        "server_cpu_ms_per_version": 1000 * sum(r["server_cpu"] for r in rounds) / made,
+        "operator_cpu_ms_per_version": 1000 * sum(r["operator_cpu"] for r in rounds) / made,
+    }
 
 
-_QUIET_S = 3.0
+def _quantiles(values: list[float]) -> Numbers:
+    ordered = sorted(values)
+    if not ordered:
+        return {}
+    last = len(ordered) - 1
+    return {"p50": ordered[len(ordered) // 2], "p99": ordered[min(last, int(len(ordered) * 0.99))], "of": len(ordered)}
 
 
-async def _quiet(client: KubeClient) -> float:
-    """Wait until nothing was written for a while; return the count."""
-    count, since = await _writes(client), time.perf_counter()
-    while time.perf_counter() - since < _QUIET_S:
-        await asyncio.sleep(0.25)
-        now = await _writes(client)
-        if now != count:
-            count, since = now, time.perf_counter()
-    return count
+def _cpu(bench: Bench) -> tuple[float, float]:
+    servers = meters.children_named("kube-apiserver", "etcd")
+    return sum(map(meters.cpu_seconds, servers)), bench.operator.cpu_seconds()
 
 
-async def _idle_cpu(operator: OperatorProcess, seconds: float = 15.0) -> float:
-    before = operator.cpu_seconds()
-    await asyncio.sleep(seconds)
-    return 100 * (operator.cpu_seconds() - before) / seconds
-
-
-def table(results: list[dict[str, Any]]) -> str:
-    """Return the results as a Markdown table, with the machine named."""
-    rows = [
-        (
-            "| versions | bare/s | operator/s | ratio | p50 s | p99 s | writes/version | resync writes | restart s "
-            "| RSS MiB | idle CPU % |"
-        ),
-        "|" + "---|" * 11,
+def _bare_job(number: int) -> Job:
+    """Write everything that exists in the end by server-side apply, side by side, and nothing else."""
+    params = {"fieldManager": "bare", "force": "true"}
+    requests = [
+        {
+            "method": "PATCH",
+            "path": BY_KIND[obj["kind"]].path(_BARE, obj["metadata"]["name"]),
+            "params": params,
+            "body": obj,
+            "content_type": "application/apply-patch+yaml",
+        }
+        for obj in objects.family(_BARE, number)
     ]
-    for r in results:
-        o = r["operator"]
-        rows.append(
-            f"| {r['versions']} | {r['bare']['rate']:.1f} | {o['rate']:.1f} | {r['ratio']:.2f} | {o['p50']:.2f} | "
-            f"{o['p99']:.2f} | {o['writes_per_version']:.1f} | {o['resync_writes']:.0f} | {o['restart_s']:.1f} | "
-            f"{o['rss_mib']:.0f} | {o['idle_cpu_percent']:.1f} |"
-        )
-    return "\n".join(
-        [*rows, "", f"{os.cpu_count()} cores; load of the machine when it ended: {os.getloadavg()[0]:.1f}"]
-    )
+    return Job(requests, objects.children(_BARE, number))
+
+
+def _our_job(name: int | str, namespace: str = _OURS) -> Job:
+    body = objects.version(namespace, name)
+    request = {"method": "POST", "path": INFERENCE_VERSION.path(namespace), "body": body}
+    return Job([request], objects.children(namespace, name))
+
+
+async def _single(bench: Bench, name: str) -> float:
+    """Return the seconds from one version's creation to its Deployment, while nothing else is asked."""
+    job = _our_job(name, _PROBE)
+    started = time.perf_counter()
+    await bench.client.request(**job.requests[0])
+    took = await bench.arrivals.of(ident for ident in job.children if ident[0] == "Deployment") - started
+    await asyncio.sleep(_BETWEEN_S)
+    return took
+
+
+async def _probes(bench: Bench, name: str) -> list[float]:
+    """Create single versions next door, one after another, until cancelled; return how long each one took."""
+    found: list[float] = []
+    one: asyncio.Task[float] | None = None
+    try:
+        while True:
+            one = asyncio.create_task(_single(bench, f"{name}-{len(found)}"))
+            found.append(await asyncio.shield(one))
+    except asyncio.CancelledError:
+        return found if one is None else [*found, await one]
+
+
+async def _stopped(probes: asyncio.Task[list[float]]) -> list[float]:
+    probes.cancel()
+    return await probes
+
+
+async def _resync(bench: Bench, size: int) -> Numbers:
+    """Touch every endpoint, so that each is looked at again though nothing is to do; once more with single versions."""
+    before, cpu = await meters.quiet(bench.client), bench.operator.cpu_seconds()
+    await _touch(bench, size, "once")
+    written = meters.applies(await meters.quiet(bench.client) - before)
+    spent = bench.operator.cpu_seconds() - cpu
+    during = asyncio.create_task(_probes(bench, "resync"))
+    await _touch(bench, size, "twice")
+    return {
+        "resync_writes": written,
+        "resync_cpu_ms_per_version": 1000 * spent / size,
+        "resync_probe": _quantiles(await _stopped(during)),
+    }
+
+
+async def _touch(bench: Bench, size: int, note: str) -> None:
+    limit = asyncio.Semaphore(_AT_ONCE)
+    body = {"metadata": {"annotations": {"bench": note}}}
+
+    async def touch(number: int) -> None:
+        path = INFERENCE_ENDPOINT.path(_OURS, objects.endpoint_of(number))
+        async with limit:
+            await bench.client.request("PATCH", path, body=body, content_type="application/merge-patch+json")
+
+    await asyncio.gather(*(touch(number) for number in range(size)))
+
+
+async def _restart(bench: Bench) -> Numbers:
+    """Kill the operator and start it again with everything there."""
+    before = await meters.quiet(bench.client)
+    bench.operator.kill()
+    started = time.perf_counter()
+    bench.operator.start()
+    until_healthy = time.perf_counter() - started
+    written = meters.applies(await meters.quiet(bench.client) - before)
+    return {
+        "restart_writes": written,
+        "restart_s": until_healthy,
+        "restart_cpu_s": bench.operator.cpu_seconds(),
+        "rss_after_restart_mib": bench.operator.rss_mib(),
+    }
+
+
+async def _idle(bench: Bench) -> Numbers:
+    before = bench.operator.cpu_seconds()
+    await asyncio.sleep(_IDLE_S)
+    return {"idle_cpu_percent": 100 * (bench.operator.cpu_seconds() - before) / _IDLE_S}

@@ -22,12 +22,11 @@ from inferenceversion_operator.adapters.kube.resources import (
 )
 from inferenceversion_operator.adapters.kube.watch import Watch, list_all
 from inferenceversion_operator.adapters.kube.writer import Writer
+from inferenceversion_operator.adapters.prometheus import Prometheus
 from inferenceversion_operator.config import Config
 from inferenceversion_operator.reconcile.reconciler import Reconciler
 
 log = logging.getLogger(__name__)
-_DECLARED = (INFERENCE_VERSION.kind, INFERENCE_ENDPOINT.kind)
-_COALESCE_S = 0.2
 _SWEEP_S = 300.0
 _STALE_S = 240.0
 _SYNC_TIMEOUT_S = 120.0
@@ -43,6 +42,7 @@ class Runtime:
         self._tasks: list[asyncio.Task[None]] = []
         self._watches: dict[tuple[Resource, str | None], Watch] = {}
         self._reconciler: Reconciler | None = None
+        self._prometheus: Prometheus | None = None
         self._working = False
         self.cache = Cache(self._changed)
         self.login = login
@@ -62,7 +62,9 @@ class Runtime:
     async def _start(self) -> None:
         self._client = await KubeClient().__aenter__()
         await self._check_crds()
-        self._reconciler = Reconciler(self.cache, Writer(self._client, self.cache), lambda: self._settings)
+        self._prometheus = Prometheus(self._config.prometheus) if self._config.prometheus else None
+        ask = self._prometheus.ask if self._prometheus else None
+        self._reconciler = Reconciler(self.cache, Writer(self._client, self.cache), lambda: self._settings, ask)
         for resource in (*CHILDREN, POD, ENDPOINT_SLICE):
             self._follow(resource)
         await self._discover_routes()
@@ -79,6 +81,10 @@ class Runtime:
         await asyncio.gather(*self._tasks, return_exceptions=True)
         self._tasks.clear()
         self._watches.clear()
+        if self._reconciler:
+            await self._reconciler.stop()
+        if self._prometheus:
+            self._prometheus.close()
         if self._client:
             await self._client.__aexit__()
             self._client = None
@@ -110,11 +116,13 @@ class Runtime:
             raise RuntimeError(f"silent watches: {stale}")
         return ages
 
-    def _changed(self, key: Key, kind: str = "") -> None:
-        if self._reconciler:
-            # What a user says is acted on at once; pods that start tell a dozen things in a second.
-            delay = 0.0 if kind in _DECLARED else _COALESCE_S
-            self._reconciler.queue.add(key, delay)
+    def _changed(self, key: Key, asked: bool) -> None:
+        if self._reconciler is None:
+            return
+        if asked and self._working:  # what is there at the start was asked for before
+            self._reconciler.queue.ask(key)
+        else:
+            self._reconciler.queue.hint(key)
 
     def _route_kinds(self) -> str:
         return ", ".join(sorted(self._settings.route_kinds)) or "none (no Gateway API)"
@@ -149,7 +157,7 @@ class Runtime:
                 if route.kind in kinds:
                     self._follow(route)
             for key in self.cache.endpoints():
-                self._changed(key)
+                self._changed(key, asked=False)
 
     async def _served(self, resource: Resource) -> set[str]:
         if self._client is None:

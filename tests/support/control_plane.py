@@ -93,16 +93,18 @@ class ControlPlane:
 
 
 @contextlib.contextmanager
-def control_plane(folder: Path, fake_nodes: int = 0) -> Iterator[ControlPlane]:
+def control_plane(folder: Path, fake_nodes: int = 0, controller_qps: int | None = None) -> Iterator[ControlPlane]:
     """Start a control plane and stop it at the end.
 
     Args:
         folder: for its files; logs and the audit log stay there.
         fake_nodes: so many kwok nodes, on which pods are Ready at once without running; with them comes a scheduler.
+        controller_qps: requests a second that each controller and the scheduler may send; by default Kubernetes' 20 and 50.
     """
     build(*_PROGRAMS)
     kubernetes, etcd = gotools.folder(paths(), "kubernetes"), gotools.folder(paths(), "etcd")
     etcd_port, peer_port, api_port = free_ports(3)
+    pace = [f"--kube-api-qps={controller_qps}", f"--kube-api-burst={2 * controller_qps}"] if controller_qps else []
     token = secrets.token_hex(16)
     plane = ControlPlane(folder, folder / "kubeconfig", f"https://127.0.0.1:{api_port}", token)
     _write_files(plane)
@@ -130,6 +132,7 @@ def control_plane(folder: Path, fake_nodes: int = 0) -> Iterator[ControlPlane]:
             f"--service-account-private-key-file={folder}/sa.key",
             "--leader-elect=false",
             "--secure-port=0",
+            *pace,
         )
         if fake_nodes:
             start(
@@ -138,6 +141,7 @@ def control_plane(folder: Path, fake_nodes: int = 0) -> Iterator[ControlPlane]:
                 f"--kubeconfig={plane.kubeconfig}",
                 "--leader-elect=false",
                 "--secure-port=0",
+                *pace,
             )
             start("kwok", *_kwok(folder, plane.kubeconfig))
             nodes = json.dumps({"apiVersion": "v1", "kind": "List", "items": [kwok.node(n) for n in range(fake_nodes)]})

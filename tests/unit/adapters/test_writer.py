@@ -6,6 +6,7 @@ import yaml
 from inferenceversion_operator.adapters.kube.cache import Cache
 from inferenceversion_operator.adapters.kube.client import ApiError, encode
 from inferenceversion_operator.adapters.kube.writer import Action, Writer, holds
+from inferenceversion_operator.outcome import Stalled
 
 
 @pytest.mark.parametrize(
@@ -43,6 +44,8 @@ class Server:
         self.sent.append((verb, path, dict(params or {})))
         if self.refuse:
             raise self.refuse
+        if self.there and isinstance(body, dict) and body["metadata"].get("resourceVersion") == "1":
+            raise ApiError(409, "Conflict", "the object has been modified")
         self.version += 1
         if isinstance(body, list):
             return {**self.status_of, "status": body[0]["value"]}
@@ -117,10 +120,30 @@ async def test_a_value_that_the_server_writes_differently_is_not_sent_again(writ
 
 
 async def test_an_object_of_somebody_else_is_not_taken_over(writer, server):
-    server.refuse = ApiError(409, "Conflict", 'conflict with "kubectl"')
-    with pytest.raises(Exception, match="exists and is not ours") as caught:
+    server.there = [foreign()]
+    with pytest.raises(Stalled, match="exists and is not ours") as caught:
         await writer.apply(service())
     assert caught.value.reason == "NameTaken"
+
+
+async def test_a_first_write_asks_nothing_before_and_makes_an_object_only_where_none_is(writer, server):
+    bodies = []
+    send = server.request
+
+    async def request(verb, path, **request):
+        bodies.append((verb, request["body"]["metadata"].get("resourceVersion")))
+        return await send(verb, path, **request)
+
+    server.request = request
+    await writer.apply(service())
+    await writer.apply(service(81))
+    assert bodies == [("PATCH", "1"), ("PATCH", None)]
+
+
+async def test_what_had_the_name_and_is_gone_again_is_tried_later(writer, server):
+    server.refuse = ApiError(409, "Conflict", "the object has been modified")
+    with pytest.raises(ApiError, match="a moment ago"):
+        await writer.apply(service())
 
 
 async def test_who_does_not_lead_sends_nothing(server, cache):
@@ -168,22 +191,22 @@ def living(uid, name="v"):
 
 async def test_what_the_watch_does_not_know_is_looked_up_and_left_alone_though_no_field_differs(writer, server):
     server.there = [foreign()]
-    with pytest.raises(Exception, match="exists and is not ours"):
+    with pytest.raises(Stalled, match="exists and is not ours"):
         await writer.apply(service())
-    assert server.sent == []
+    assert [params["force"] for _, _, params in server.sent] == ["false"]
 
 
 @pytest.mark.parametrize("there", [owned(foreign(), "mine"), service()])
 async def test_an_object_of_ours_that_lost_its_label_or_its_owner_is_put_right(writer, server, there):
     server.there = [there]
     await writer.apply(owned(service(), "mine"))
-    assert [params["force"] for _, _, params in server.sent] == ["true"]
+    assert [params["force"] for _, _, params in server.sent] == ["false", "true"]
 
 
 async def test_the_child_of_another_living_owner_is_not_taken_from_it(writer, server, cache):
     cache.put(stored(owned(service(), "theirs", "other")))
     cache.put(living("theirs", "other"))
-    with pytest.raises(Exception, match="exists and is not ours"):
+    with pytest.raises(Stalled, match="exists and is not ours"):
         await writer.apply(owned(service(), "mine"))
     assert server.sent == []
 
@@ -205,7 +228,7 @@ async def test_an_endpoint_that_was_declared_meanwhile_stays_its_makers(writer, 
         "spec": {},
     }
     assert await writer.apply(endpoint) is Action.UNCHANGED
-    assert server.sent == []
+    assert [params["force"] for _, _, params in server.sent] == ["false"]
 
 
 async def test_an_owner_that_somebody_added_is_no_drift(writer, server, cache):

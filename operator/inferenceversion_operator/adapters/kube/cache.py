@@ -8,6 +8,7 @@ from inferenceversion_operator.api.labels import LABEL_ENDPOINT
 Object = Mapping[str, Any]
 Key = tuple[str, str]  # namespace and endpoint
 _Id = tuple[str, str, str]  # kind, namespace, name
+_DECLARED = ("InferenceVersion", "InferenceEndpoint")
 _DELETED_LIMIT = 10_000
 
 
@@ -39,10 +40,11 @@ class Cache:
     """Objects by kind and name, and by endpoint. Not thread-safe: one event loop.
 
     Args:
-        on_change: called after each change with the endpoint's key and the kind of what changed.
+        on_change: called after each change with the endpoint's key, and whether somebody asked for it: a declared
+            object came, went or was edited. Its status, which is ours, and its children are news that nobody waits for.
     """
 
-    def __init__(self, on_change: Callable[[Key, str], None]) -> None:
+    def __init__(self, on_change: Callable[[Key, bool], None]) -> None:
         self._on_change = on_change
         self._objects: dict[_Id, Object] = {}
         self._by_endpoint: dict[Key, dict[_Id, Object]] = {}
@@ -61,11 +63,12 @@ class Cache:
         before = self._forget(ident) if known is not None else None
         self._objects[ident] = thin = slim(obj)
         key = endpoint_key(obj)
+        asked = ident[0] in _DECLARED and (known is None or _asks(known) != _asks(obj))
         if before and before != key:  # a label was edited: the endpoint that lost the object wants it back
-            self._on_change(before, ident[0])
+            self._on_change(before, asked)
         if key:
             self._by_endpoint.setdefault(key, {})[ident] = thin
-            self._on_change(key, ident[0])
+            self._on_change(key, asked)
 
     def remove(self, obj: Object) -> None:
         """Forget an object that was deleted; a newer one of the same name stays."""
@@ -78,7 +81,7 @@ class Cache:
             return
         key = self._forget(ident)
         if key:
-            self._on_change(key, ident[0])
+            self._on_change(key, ident[0] in _DECLARED)
 
     def replace(self, kind: str, objects: Iterable[Object], as_of: str, namespace: str | None = None) -> None:
         """Take a fresh list of a kind as the truth: what it doesn't hold was deleted while nobody watched.
@@ -98,7 +101,7 @@ class Cache:
         for ident in gone:
             key = self._forget(ident)
             if key:
-                self._on_change(key, kind)
+                self._on_change(key, kind in _DECLARED)
         for obj in fresh.values():
             self.put(obj)
 
@@ -137,6 +140,12 @@ def _uid(obj: Object) -> str:
 def _version(obj: Object) -> int:
     # Resource versions of one resource are ordered integers (KEP-5504, promised since Kubernetes 1.35, true before).
     return _number(str(obj["metadata"].get("resourceVersion", "0")))
+
+
+def _asks(obj: Object) -> tuple[Any, ...]:
+    """Return what changes when somebody edits a declared object, and not with its status."""
+    meta = obj["metadata"]
+    return tuple(meta.get(field) for field in ("uid", "generation", "deletionTimestamp", "labels", "annotations"))
 
 
 def _number(text: str) -> int:

@@ -19,6 +19,10 @@ log = logging.getLogger(__name__)
 Object = Mapping[str, Any]
 _APPLY = "application/apply-patch+yaml"
 _JSON_PATCH = "application/json-patch+json"
+_Id = tuple[str, str, str]  # kind, namespace, name
+# An apply that names a resource version meets a conflict where an object of another one is there, and makes the object
+# where none is. No object is as old as this one, so it means: only if the name is free.
+_OF_NOTHING = "1"
 
 
 class Action(StrEnum):
@@ -42,7 +46,7 @@ class Writer:
         self._client = client
         self._cache = cache
         self._may_write = may_write
-        self._equal: dict[tuple[str, str, str], tuple[str, str]] = {}
+        self._equal: dict[_Id, tuple[str, str]] = {}
         self.writes: Counter[tuple[str, str]] = Counter()
 
     async def apply(self, wanted: Object) -> Action:
@@ -60,27 +64,45 @@ class Writer:
         }
         live = self._cache.get(kind, meta["namespace"], meta["name"])
         ident = (kind, meta["namespace"], meta["name"])
-        if live is not None and self._as_wanted(ident, live, stamped, fingerprint):
-            return Action.UNCHANGED
-        there = live or await self._look_up(*ident)
-        if there is not None and kind == "InferenceEndpoint":  # declared a moment ago: the watch is about to tell
-            return Action.UNCHANGED
-        if there is not None and not self._is_ours(there, wanted):
-            raise _taken(kind, meta["name"])
-        # Without force the first apply takes nothing over, should somebody else be quicker with that name.
-        params = {"fieldManager": FIELD_MANAGER, "force": "true" if there is not None else "false"}
-        path = BY_KIND[kind].path(meta["namespace"], meta["name"])
+        if live is not None and (kind == "InferenceEndpoint" or self._as_wanted(ident, live, stamped, fingerprint)):
+            return Action.UNCHANGED  # an endpoint is made where there is none; its spec is its maker's
         try:
-            stored = await self._send("PATCH", kind, path, params=params, body=stamped, content_type=_APPLY)
+            stored = await self._create(ident, stamped) if live is None else await self._change(ident, live, stamped)
         except ApiError as error:
             if "NamespaceTerminating" in error.causes:  # all of it is going, and nobody waits for this one
                 return Action.UNCHANGED
-            if error.status == 409 and there is None:
-                raise _taken(kind, meta["name"]) from error
             raise
+        if stored is None:
+            return Action.UNCHANGED
         self._equal[ident] = (fingerprint, _generation(stored))
         self._cache.put(stored)
         return Action.CREATED if live is None else Action.CONFIGURED
+
+    async def _create(self, ident: _Id, stamped: Object) -> Object | None:
+        """Make an object that the watch does not know, if its name is free; else look at what has that name."""
+        meta = {**stamped["metadata"], "resourceVersion": _OF_NOTHING}
+        try:
+            return await self._apply(ident, {**stamped, "metadata": meta}, force=False)
+        except ApiError as error:
+            if error.status != 409:
+                raise
+        there = await self._look_up(*ident)
+        if there is None:
+            raise ApiError(409, "Conflict", f"{ident[0]} {ident[2]} was there a moment ago and is not any more")
+        if ident[0] == "InferenceEndpoint":  # somebody declared it a moment ago: the watch is about to tell
+            return None
+        return await self._change(ident, there, stamped)
+
+    async def _change(self, ident: _Id, there: Object, stamped: Object) -> Object:
+        if not self._is_ours(there, stamped):
+            raise _taken(ident[0], ident[2])
+        return await self._apply(ident, stamped, force=True)
+
+    async def _apply(self, ident: _Id, stamped: Object, *, force: bool) -> Object:
+        kind, namespace, name = ident
+        params = {"fieldManager": FIELD_MANAGER, "force": "true" if force else "false"}
+        path = BY_KIND[kind].path(namespace, name)
+        return await self._send("PATCH", kind, path, params=params, body=stamped, content_type=_APPLY)
 
     async def apply_status(self, kind: str, namespace: str, name: str, status: Object) -> Action:
         """Make the status exactly as given; the operator is its only author."""
@@ -139,11 +161,8 @@ class Writer:
             log.warning("event %s of %s: %s", reason, regarding["name"], error)
 
     async def _look_up(self, kind: str, namespace: str, name: str) -> Object | None:
-        """Return an object that the watch does not know: its label is gone, or somebody else made it.
-
-        An apply alone would not tell: it only meets a conflict where both set one field to different values.
-        """
-        params = {"fieldSelector": f"metadata.name={name}", "resourceVersion": "0"}
+        """Return an object that the watch does not know: its label is gone, or somebody else made it."""
+        params = {"fieldSelector": f"metadata.name={name}"}
         items: list[Object] = (await self._client.request("GET", BY_KIND[kind].path(namespace), params=params))["items"]
         return items[0] if items else None
 
@@ -165,7 +184,7 @@ class Writer:
         self.writes[verb, kind] += 1
         return await self._client.request(verb, path, **request)
 
-    def _as_wanted(self, ident: tuple[str, str, str], live: Object, wanted: Object, fingerprint: str) -> bool:
+    def _as_wanted(self, ident: _Id, live: Object, wanted: Object, fingerprint: str) -> bool:
         if (live["metadata"].get("annotations") or {}).get(ANNOTATION_APPLIED) != fingerprint:
             return False
         if not _metadata_holds(live["metadata"], wanted["metadata"]):
