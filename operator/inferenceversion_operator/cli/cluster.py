@@ -225,7 +225,8 @@ def connect(target: Target) -> Cluster:
     Raises:
         ClusterError: there is no usable kubeconfig, or no such context.
     """
-    # Offline commands and completion don't wait for this import.
+    # Offline commands and completion don't wait for these imports.
+    import urllib3  # noqa: PLC0415
     from kubernetes import client  # noqa: PLC0415
 
     config: Any = importlib.import_module("kubernetes.config")  # untyped
@@ -246,6 +247,8 @@ def connect(target: Target) -> Cluster:
         raise ClusterError(f"no way to the cluster: {error}: {hint}") from error
     except (OSError, ValueError, TypeError, yaml.YAMLError) as error:
         raise ClusterError(f"kubeconfig {path}: {' '.join(str(error).split())}") from error
+    if not configuration.verify_ssl:  # whoever wrote the kubeconfig knows
+        urllib3.disable_warnings(urllib3.exceptions.InsecureRequestWarning)
     api = client.CustomObjectsApi(client.ApiClient(configuration))
     return Cluster(api, configuration.host, target.namespace or namespace)
 

@@ -74,6 +74,16 @@ def test_warnings_fail_only_when_asked(iv, files, a_manifest):
     assert iv("lint", "-f", path, "--strict").exit_code == 1
 
 
+def test_gates_are_checked_as_far_as_that_goes_without_a_prometheus(iv, files, a_manifest):
+    gates = [{"name": "p95", "promql": "up", "max": "1"}, {"name": "own", "promql": "up{a='{{ nmae }}'}", "max": "1"}]
+    canary = {"strategy": "Canary", "canary": {"steps": [{"weight": 10}]}, "gates": gates}
+    result = iv("lint", "-f", files("v.yaml", a_manifest({"spec.traffic": canary})))
+    assert result.exit_code == 0
+    taken, unknown = result.stdout.splitlines()
+    assert "spec.traffic.gates[0].name: p95 is a gate of the operator's own: choose another name" in taken
+    assert "spec.traffic.gates[1].promql: promql has the placeholder {{ nmae }}, which there is not: known are" in unknown
+
+
 def test_two_objects_with_one_version_of_an_endpoint(iv, files, a_manifest):
     first = files("a.yaml", a_manifest())
     second = files("b.yaml", a_manifest({"spec.version": "2.4.0+build.7"}, name="again"))

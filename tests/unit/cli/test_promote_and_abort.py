@@ -94,6 +94,19 @@ def test_skip_steps_waits_until_it_serves(iv, cluster):
     assert "version 2.4.2 takes over when it is Ready, and is not after 0.3 s" in result.stderr
 
 
+def test_what_was_held_back_has_not_moved_on_before_it_serves(iv, cluster):
+    del cluster.endpoint()["status"]["candidate"]
+    candidate = {"version": "2.4.2", "phase": "Starting", "weight": 0, "skipSteps": True}
+
+    def act(endpoint):
+        endpoint["status"] |= {"observedAction": endpoint["metadata"]["annotations"][ACTION], "candidate": candidate}
+
+    cluster.after_patch = act
+    result = iv("promote", "news-sentiment", "--skip-steps", "-y", "--timeout", "0.3", "-o", "json")
+    assert result.exit_code == 1
+    assert json.loads(result.stdout)["answer"]["what"] == "Waiting"
+
+
 def test_skip_steps_releases_what_is_held_back(iv, cluster):
     status = cluster.endpoint()["status"]
     del status["candidate"]

@@ -57,10 +57,10 @@ def _went_on(wish: Wish, before: Object, after: Object, versions: Sequence[Objec
     candidate = view_endpoint(after, versions).candidate
     if now is None or candidate is None or now[0] != wish.version:
         return Answer("Nothing", f"the operator saw it, and no release of {wish.version} was under way")
-    if now != _place(before):
-        return Answer("MovedOn", f"version {wish.version} goes on: {place(candidate)}")
     if wish.skip_steps and candidate.skip_steps:
         return Answer("Waiting", f"version {wish.version} takes over when it is Ready")
+    if now != _place(before):
+        return Answer("MovedOn", f"version {wish.version} goes on: {place(candidate)}")
     return Answer("Nothing", f"the operator saw it and did nothing: version {wish.version} had moved meanwhile")
 
 

@@ -6,8 +6,11 @@ from dataclasses import dataclass
 from enum import StrEnum
 
 from inferenceversion_operator.api.lint import lint, lint_together
+from inferenceversion_operator.api.parse import parse_version
+from inferenceversion_operator.api.problem import Problem
 from inferenceversion_operator.api.schema import validate
 from inferenceversion_operator.cli.documents import Document
+from inferenceversion_operator.core.gates.problems import static_problems
 
 # GitHub's workflow commands take no raw line ends and, in properties, no commas and colons.
 _ESCAPES = {"%": "%25", "\r": "%0D", "\n": "%0A"}
@@ -36,7 +39,7 @@ def find_problems(documents: Sequence[Document]) -> list[Finding]:
     findings: list[Finding] = []
     for document in documents:
         errors = [_finding(Severity.ERROR, document, p.field, p.message) for p in validate(document.obj)]
-        findings += errors or [_finding(Severity.WARNING, document, p.field, p.message) for p in lint(document.obj)]
+        findings += errors or [_finding(Severity.WARNING, document, p.field, p.message) for p in _advice(document)]
         findings += _repeated(document)
         if not errors:
             sound.append(document)
@@ -66,6 +69,12 @@ def _escape(text: str, escapes: Mapping[str, str]) -> str:
 def _finding(severity: Severity, document: Document, field: str, message: str, line: int | None = None) -> Finding:
     line = document.line(field) if line is None else line
     return Finding(severity, document.file, line, document.kind, document.name, field, message)
+
+
+def _advice(document: Document) -> Iterator[Problem]:
+    yield from lint(document.obj)
+    if document.kind == "InferenceVersion":
+        yield from static_problems(parse_version(document.obj))
 
 
 def _repeated(document: Document) -> Iterator[Finding]:
