@@ -1,6 +1,6 @@
 """The status of an InferenceEndpoint: what serves, what is coming, what was, and whether the road to it is open."""
 
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from datetime import datetime
 from typing import Any
 
@@ -11,12 +11,13 @@ from inferenceversion_operator.core.gates.scope import Phase
 from inferenceversion_operator.core.health import observe_health
 from inferenceversion_operator.core.objects.route import hostnames, parent_refs
 from inferenceversion_operator.core.plan import Ref, StatusOf
+from inferenceversion_operator.core.rollout.choose import once_stable
 from inferenceversion_operator.core.rollout.readiness import down_since, is_ready, replicas_needed
-from inferenceversion_operator.core.rollout.release import Ended, Release
+from inferenceversion_operator.core.rollout.release import Ended, Outcome, Release
 from inferenceversion_operator.core.snapshot import Snapshot
 
 _ACTION_LIMIT, _MESSAGE_LIMIT, _EVIDENCE_LIMIT = 512, 1024, 512
-_WITH_EVIDENCE = 10
+_WITH_EVIDENCE, _HISTORY_LIMIT = 10, 100  # the CRD takes no more
 
 
 def endpoint_status(seen: Snapshot, endpoint: InferenceEndpoint, release: Release, now: datetime) -> StatusOf:
@@ -34,6 +35,9 @@ def endpoint_status(seen: Snapshot, endpoint: InferenceEndpoint, release: Releas
         status["candidate"] = release.attempt.stored()
     if release.observed_action:
         status["observedAction"] = release.observed_action[:_ACTION_LIMIT]
+    failed_pin = _failed_pin(endpoint, release)
+    if failed_pin:
+        status["failedPin"] = failed_pin
     status["history"] = next_history(endpoint, release, now)
     conditions = _conditions(seen, endpoint, release)
     status["conditions"] = merge(endpoint.status.get("conditions", ()), conditions, endpoint.generation, now)
@@ -44,16 +48,37 @@ def next_history(endpoint: InferenceEndpoint, release: Release, now: datetime) -
     """Return the outcomes of releases, the newest first, no more than ``retention.history``."""
     history = [dict(entry) for entry in endpoint.status.get("history", ())]
     ended = [_outcome(endpoint, end, now) for end in release.ended]
-    return _bounded([*ended, *history], max(1, endpoint.history))
+    return _bounded([*ended, *history], max(1, endpoint.history), endpoint.warm + 1)
 
 
-def _bounded(history: list[Mapping[str, Any]], most: int) -> list[Mapping[str, Any]]:
-    """Return the newest entries; the evidence of the first few alone, so that an object's size has a bound."""
+def _bounded(history: list[Mapping[str, Any]], most: int, promoted: int) -> list[Mapping[str, Any]]:
+    """Return the newest entries, and of the older ones those that say who served last.
+
+    However many releases failed since, a version that is kept warm is one that was stable before. Only the first few
+    entries keep their evidence, so that the size of an object has a bound.
+    """
+    served = once_stable(history)
+    last = {version: history.index(_promotion(history, version)) for version in dict.fromkeys(served)}
+    kept = set(list(last.values())[:promoted])
     bare = ("gates", "steps")
     return [
         entry if place < _WITH_EVIDENCE else {name: value for name, value in entry.items() if name not in bare}
-        for place, entry in enumerate(history[:most])
-    ]
+        for place, entry in enumerate(history)
+        if place < most or place in kept
+    ][:_HISTORY_LIMIT]
+
+
+def _promotion(history: Iterable[Mapping[str, Any]], version: str) -> Mapping[str, Any]:
+    return next(e for e in history if e["version"] == version and e.get("outcome") == Outcome.PROMOTED)
+
+
+def _failed_pin(endpoint: InferenceEndpoint, release: Release) -> str | None:
+    """Return the pinned version whose release failed, until the pin says something else or it serves after all."""
+    if endpoint.pin is None or (release.stable and release.stable.version == endpoint.pin):
+        return None
+    if release.given_up and release.given_up.version.version == endpoint.pin:
+        return endpoint.pin
+    return endpoint.pin if endpoint.status.get("failedPin") == endpoint.pin and not release.attempt else None
 
 
 def _outcome(endpoint: InferenceEndpoint, end: Ended, now: datetime) -> dict[str, Any]:
@@ -68,7 +93,6 @@ def _outcome(endpoint: InferenceEndpoint, end: Ended, now: datetime) -> dict[str
         "message": end.message[:_MESSAGE_LIMIT],
         "instead": endpoint.status.get("stable"),
         "by": end.by,
-        "generation": endpoint.generation,
         "gates": [_short(gate) for gate in end.attempt.gates] if end.attempt else None,
         "steps": [dict(step) for step in end.attempt.steps] if end.attempt else None,
     }
@@ -103,8 +127,8 @@ def _conditions(seen: Snapshot, endpoint: InferenceEndpoint, release: Release) -
         ready = Condition("Ready", "False", stuck.reason, f"{stuck.message} (serving: {serving})")
         return [routed, ready, stuck]
     if release.candidate or release.stable is None:
-        what = release.waits_for if release.candidate else "no version to serve"
-        serving = f"; version {release.stable.version} serves" if release.stable else "; nothing serves"
+        what = release.waits_for if release.candidate else _nothing_serves(release)
+        serving = f"; {_serves(seen, release.stable)}" if release.stable else "; nothing serves"
         busy = Condition("Reconciling", "True", "Progressing", what + serving)
         return [routed, Condition("Ready", "False", busy.reason, busy.message), busy]
     if not is_ready(seen, release.stable):
@@ -117,7 +141,17 @@ def _conditions(seen: Snapshot, endpoint: InferenceEndpoint, release: Release) -
     if routed.status != "True":
         busy = Condition("Reconciling", "True", routed.reason, routed.message)
         return [routed, Condition("Ready", "False", routed.reason, routed.message), busy]
-    return [routed, Condition("Ready", "True", "Serving", f"version {release.stable.version} serves all traffic")]
+    waits = f"; paused: version {release.held.version} waits" if release.held else ""
+    message = f"version {release.stable.version} serves all traffic{waits}"
+    return [routed, Condition("Ready", "True", "Serving", message)]
+
+
+def _nothing_serves(release: Release) -> str:
+    return f"paused: version {release.held.version} waits" if release.held else "no version to serve"
+
+
+def _serves(seen: Snapshot, stable: InferenceVersion) -> str:
+    return f"version {stable.version} serves" if is_ready(seen, stable) else _short_of(seen, stable)
 
 
 def _short_of(seen: Snapshot, stable: InferenceVersion) -> str:

@@ -14,6 +14,9 @@ def events_of(endpoint: InferenceEndpoint, release: Release) -> tuple[Event, ...
     events = [_end(regarding, end, endpoint.status.get("stable")) for end in reversed(release.ended)]
     if release.attempt and release.entered:
         events.append(_entered(regarding, release.attempt))
+    before = find(endpoint.status.get("conditions"), "Stalled")
+    if release.stalled and (before is None or before["reason"] != release.stalled.reason):
+        events.append(Event(regarding, "Warning", release.stalled.reason, release.stalled.message))
     return tuple(events)
 
 

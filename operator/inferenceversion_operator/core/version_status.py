@@ -202,6 +202,8 @@ def _why_not(seen: Snapshot, version: InferenceVersion, release: Release) -> str
         return "no version serves"
     if is_prerelease(version.version) and not is_prerelease(wanted.version):
         return f"a pre-release is wanted only where it is pinned; {wanted.version} is wanted"
+    if release.held and not release.stalled:
+        return f"the endpoint is paused, and {release.held.version} waits: kubectl iv resume {seen.name}"
     if release.held and release.stalled:
         return f"{wanted.version} is wanted, and held back ({release.stalled.reason}): delete it or pin this one"
     return f"{wanted.version} is wanted"

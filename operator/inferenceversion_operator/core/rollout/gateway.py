@@ -19,6 +19,12 @@ def differ_is_ready(seen: Snapshot) -> bool:
     return bool(deployment and deployment.get("status", {}).get("readyReplicas")) and addresses(seen, name) > 0
 
 
+def _copies_all(route: Object, attempt: Attempt) -> bool:
+    """Say whether the installed Gateway API dropped the share of requests to copy, which it then takes for all."""
+    mirrors = [f["requestMirror"] for f in route["spec"]["rules"][0].get("filters", ()) if "requestMirror" in f]
+    return attempt.phase is Phase.SHADOW and any("percent" not in mirror for mirror in mirrors)
+
+
 def not_taken(seen: Snapshot, stable: InferenceVersion, attempt: Attempt) -> str:
     """Return what the stage still waits for; empty where requests, or their copies, go as they should."""
     if attempt.phase is Phase.SHADOW and not differ_is_ready(seen):
@@ -28,6 +34,8 @@ def not_taken(seen: Snapshot, stable: InferenceVersion, attempt: Attempt) -> str
             route = seen.find(kind, endpoint_name(seen.name))
             if route is None or not _leads(route, stable, attempt):
                 return f"the {kind} is being written"
+            if _copies_all(route, attempt):
+                return f"the installed Gateway API has no percent for copies of requests ({kind}): install 1.3 or newer"
             missing = _not_accepted(kind, route)
             if missing:
                 return missing

@@ -25,7 +25,7 @@ def next_release(seen: Snapshot, now: datetime) -> Release:
     stable = current_stable(seen)
     action = pending_action(seen.endpoint)
     release = _next_release(seen, stable, action, now)
-    release = replace(release, observed_action=seen.endpoint.action if seen.endpoint else None)
+    release = replace(release, observed_action=_observed(seen, release, action))
     release = _look_again_when_broken(seen, release, now)
     if stable and release.promoted is None and seen.endpoint and not seen.endpoint.status.get("stable"):
         # Found by its own status: the endpoint's history doesn't tell of its promotion.
@@ -69,7 +69,7 @@ def _next_release(seen: Snapshot, stable: InferenceVersion | None, action: Actio
     try:
         wanted = choose_version(seen)
     except Stalled as stalled:
-        return Release(stable=stable, stalled=stalled, ended=_left_behind(seen, None, now))
+        return replace(_stay(seen, stable, now), stalled=stalled)
     left = _left_behind(seen, wanted, now)
     if wanted is None or (stable and wanted.name == stable.name):
         return Release(stable=stable, ended=left)
@@ -83,9 +83,11 @@ def _next_release(seen: Snapshot, stable: InferenceVersion | None, action: Actio
     stages = _stages_ahead(seen, stable, begun, now)
     held = held_back(seen, stable, begun, stages)
     if held:
-        return Release(stable=stable, stalled=held, held=wanted, ended=left)
+        return Release(stable=stable, attempt=under_way, stalled=held, held=wanted, ended=left)
     if _on_hold(seen, wanted) and not begun.skip_steps:
-        release = _paused(seen, stable, under_way, stages, action, now)
+        if under_way is None:
+            return Release(stable=stable, held=wanted, ended=left)
+        release = _hold(seen, stable, under_way, action, now)
     else:
         release = _go_on(seen, stable, begun, stages, action, now)
     return replace(release, ended=(*release.ended, *left))
@@ -128,7 +130,8 @@ def _is_broken(seen: Snapshot, stable: InferenceVersion, now: datetime) -> bool:
 
 def _reason_at_once(seen: Snapshot, stable: InferenceVersion | None, begun: Attempt, now: datetime) -> tuple[str, str]:
     if stable is None:
-        return "FirstVersion", "nothing served before"
+        gone = seen.endpoint.status.get("stable") if seen.endpoint else None
+        return ("StableGone", f"version {gone} is gone") if gone else ("FirstVersion", "nothing served before")
     if begun.skip_steps:
         return "StepsSkipped", f"the steps were skipped{_by(begun.by)}"
     if _served_before(seen, begun.candidate):
@@ -143,6 +146,29 @@ def _promote(stable: InferenceVersion | None, begun: Attempt, why: tuple[str, st
     message = f"serves all traffic{instead}: {why[1]}"
     ended = Ended(begun.candidate, Outcome.PROMOTED, why[0], message, begun, begun.by)
     return Release(stable=begun.candidate, ended=(ended,))
+
+
+def _stay(seen: Snapshot, stable: InferenceVersion | None, now: datetime) -> Release:
+    """Leave all as it is while nobody can say what is wanted: a release under way is neither led on nor ended."""
+    told = (seen.endpoint.status.get("candidate") if seen.endpoint else None) or {}
+    candidate = seen.version(told.get("version"))
+    under_way = attempts.resume(seen.endpoint, candidate, now) if candidate and not has_failed(candidate) else None
+    if under_way is None:
+        return Release(stable=stable, ended=_left_behind(seen, None, now))
+    return _hold(seen, stable, under_way, None, now, why="the pin names no version")
+
+
+def _observed(seen: Snapshot, release: Release, action: Action | None) -> str | None:
+    """Return the wish that was acted on or is about nothing; one about a step that has not begun is kept for then."""
+    if seen.endpoint is None:
+        return None
+    attempt = release.attempt
+    waits = attempt is not None and attempt.since is None and not release.entered
+    if action and attempt and waits and action.verb is Verb.PROMOTE and action.version == attempt.candidate.version:
+        about_it = action.step in (None, attempt.step) or attempt.phase is Phase.STARTING
+        if about_it and not action.skip_steps:
+            return seen.endpoint.status.get("observedAction")
+    return seen.endpoint.action
 
 
 def _left_behind(seen: Snapshot, wanted: InferenceVersion | None, now: datetime) -> tuple[Ended, ...]:
@@ -179,23 +205,22 @@ def _on_hold(seen: Snapshot, wanted: InferenceVersion) -> bool:
     return not (endpoint.pin == wanted.version and _served_before(seen, wanted))
 
 
-def _paused(
+def _hold(
     seen: Snapshot,
     stable: InferenceVersion | None,
-    under_way: Attempt | None,
-    stages: tuple[Stage, ...],
+    under_way: Attempt,
     action: Action | None,
     now: datetime,
+    why: str = "the endpoint is paused",
 ) -> Release:
     """Stop advancing, not protecting: a stage that began is looked at, and a Fail still gives all traffic back."""
-    if under_way is None:
-        return Release(stable=stable)
+    stages = _stages_ahead(seen, stable, under_way, now)
     place = place_of(stages, under_way.phase, under_way.step)
     if stable is None or place is None:
-        return Release(stable=stable, attempt=under_way, waits_for="the endpoint is paused")
+        return Release(stable=stable, attempt=under_way, waits_for=why)
     if not _carries(seen, under_way, stages[place]) and not is_ready(seen, under_way.candidate):
         return _wait_for_pods(seen, stable, under_way, now)
-    return advance(seen, stable, under_way, stages, action, now)
+    return advance(seen, stable, under_way, stages, action, now, hold=why)
 
 
 def _wait_for_pods(seen: Snapshot, stable: InferenceVersion | None, begun: Attempt, now: datetime) -> Release:

@@ -3,9 +3,8 @@
 from inferenceversion_operator.api.types import InferenceVersion
 from inferenceversion_operator.core.objects.route import has_gateway
 from inferenceversion_operator.core.rollout.attempt import Attempt
-from inferenceversion_operator.core.rollout.release import Outcome
 from inferenceversion_operator.core.rollout.stages import Stage
-from inferenceversion_operator.core.snapshot import Object, Snapshot
+from inferenceversion_operator.core.snapshot import Snapshot
 from inferenceversion_operator.outcome import Stalled
 
 
@@ -35,11 +34,8 @@ def held_back(
 
 
 def _failed_under_this_pin(seen: Snapshot, version: InferenceVersion) -> bool:
-    """Say whether the version failed since the endpoint's spec changed last: a pin tries once, not for ever."""
+    """Say whether the version failed since it was pinned: a pin tries once, not for ever."""
     endpoint = seen.endpoint
     if endpoint is None or endpoint.pin != version.version:
         return False
-    history = endpoint.status.get("history", ())
-    last: Object = next((e for e in history if e.get("version") == version.version), {})
-    ended = last.get("outcome") in (Outcome.FAILED, Outcome.ABORTED)
-    return ended and last.get("generation") == endpoint.generation
+    return endpoint.status.get("failedPin") == version.version

@@ -31,14 +31,11 @@ class _Way:
     stages: tuple[Stage, ...]
     place: int
     action: Action | None
+    hold: str  # why it goes on no further; empty: it may
 
     @property
     def stage(self) -> Stage:
         return self.stages[self.place]
-
-    @property
-    def paused(self) -> bool:
-        return self.seen.endpoint is not None and self.seen.endpoint.paused
 
 
 def advance(
@@ -48,8 +45,13 @@ def advance(
     stages: tuple[Stage, ...],
     action: Action | None,
     now: datetime,
+    hold: str = "",
 ) -> Release:
-    """Return the release after this look; its candidate is ready for the stage that it is in."""
+    """Return the release after this look; its candidate is ready for the stage that it is in.
+
+    Args:
+        hold: why it must not go on to the next stage; empty: it may.
+    """
     place = place_of(stages, attempt.phase, attempt.step)
     if place is None:
         return _enter_first(seen, stable, attempt, stages, now)
@@ -57,7 +59,7 @@ def advance(
     if (attempt.phase, attempt.step) != (stage.phase, stage.step):  # traffic.canary was changed meanwhile
         return Release(stable=stable, attempt=attempt.enter(stage, now), entered=True)
     promote = action if action and action.verb is Verb.PROMOTE and action.step in (None, stage.step) else None
-    way = _Way(seen, now, stable, replace(attempt, weight=stage.weight), stages, place, promote)
+    way = _Way(seen, now, stable, replace(attempt, weight=stage.weight), stages, place, promote, hold)
     if attempt.since is None:
         return _begin(way)
     return _look(way, parse_timestamp(attempt.since))
@@ -127,8 +129,8 @@ def _passed(way: _Way) -> Release:
         return _next(way)
     if way.stage.approval:
         return _await_approval(way)
-    if way.paused:
-        return _look_again(way, f"{_where(way)}: every gate passes; the endpoint is paused")
+    if way.hold:
+        return _look_again(way, f"{_where(way)}: every gate passes; {way.hold}")
     return _next(way)
 
 
@@ -143,10 +145,8 @@ def _await_approval(way: _Way) -> Release:
     until = parse_timestamp(awaiting) + timedelta(seconds=approval.timeout_s)
     if way.now < until:
         return _look_again(way, f"{says} until {timestamp(until)}, then: {approval.on_timeout}", until)
-    if approval.on_timeout == "Promote" and not way.paused:
-        return _next(way)
     if approval.on_timeout == "Promote":
-        return _look_again(way, f"{_where(way)}: nobody refused; the endpoint is paused")
+        return _look_again(way, f"{_where(way)}: nobody refused; {way.hold}") if way.hold else _next(way)
     message = f"{_where(way)}: nobody approved within {approval.timeout_s:g} s"
     return Release(stable=way.stable, ended=(_end(way, Outcome.FAILED, "NotApproved", message),))
 

@@ -295,6 +295,7 @@ def test_stable_that_is_deleted_in_the_middle_is_replaced_by_the_candidate():
     world.delete("2.4.0")
     world.settle()
     assert world.weights == {"2.4.1": 100}
+    assert world.history[0] == ("2.4.1", "Promoted", "StableGone")
 
 
 def test_the_first_version_goes_straight_in_and_so_does_its_fix_while_it_never_served():
@@ -347,8 +348,46 @@ def test_a_pinned_version_that_fails_its_gates_is_tried_once_a_change_of_the_pin
     assert world.weights == {"2.4.0": 100}
     assert world.endpoint_condition("Stalled")["reason"] == "PinnedVersionFailed"
     assert len([entry for entry in world.history if entry[1] == "Failed"]) == 2
+    world.edit_endpoint(paused=True).settle()
+    world.edit_endpoint(paused=False).settle()
+    assert world.weights == {"2.4.0": 100}
     world.ask("promote 2.4.1 skip-steps").settle()
     assert world.weights == {"2.4.1": 100}
+
+
+def test_a_pin_on_nothing_neither_ends_the_release_nor_leads_it_on():
+    world = releasing(CANARY).edit_endpoint(pin="9.9.9").settle()
+    pass_stage(world, seconds=60, **GOOD)
+    assert world.weights == {"2.4.0": 95, "2.4.1": 5}
+    assert world.endpoint_condition("Stalled")["reason"] == "VersionNotFound"
+    told = [(e.regarding.kind, e.reason) for e in world.events if e.type == "Warning"]
+    assert told == [("InferenceEndpoint", "VersionNotFound"), ("InferenceVersion", "VersionNotFound")]
+    pass_stage(world, seconds=10, **BAD)
+    assert world.weights == {"2.4.0": 100}
+
+
+def test_settings_that_vanish_in_the_middle_hold_the_release_where_it_is():
+    world = at_last_step()
+    world.settings = replace(SETTINGS, prometheus=False)
+    world.settle()
+    assert world.weights == {"2.4.0": 50, "2.4.1": 50}
+    assert world.endpoint_condition("Stalled")["reason"] == "PrometheusNotConfigured"
+    world.settings = SETTINGS
+    pass_stage(world, **GOOD)
+    assert world.weights == {"2.4.1": 100}
+
+
+def test_whoever_served_is_known_however_many_releases_failed_since():
+    world = serving()
+    world.apply(a_version("2.4.1")).settle()
+    for number in range(15):
+        world.apply(a_version(f"2.5.{number}", traffic=CANARY)).settle()
+        world.ask(f"abort 2.5.{number}").settle()
+    assert world.roles()["2.4.0"] == "Warm"
+    assert len(world.history) <= 12
+    world.edit_endpoint(pin="2.4.0")
+    world.step()
+    assert world.weights == {"2.4.0": 100}
 
 
 def test_steps_that_change_under_a_release_are_followed():
@@ -370,6 +409,19 @@ def test_pause_stops_advancing():
     assert world.weights == {"2.4.0": 95, "2.4.1": 5}
     world.edit_endpoint(paused=False).settle()
     assert world.weights == {"2.4.0": 50, "2.4.1": 50}
+
+
+def test_what_a_pause_holds_back_is_named_on_both_objects():
+    world = serving().edit_endpoint(paused=True).apply(a_version("2.4.1", traffic=CANARY)).settle()
+    assert "paused: version 2.4.1 waits" in world.endpoint_condition("Ready")["message"]
+    assert "kubectl iv resume sentiment" in world.condition("2.4.1", "Ready")["message"]
+
+
+def test_a_stable_version_without_pods_is_said_in_the_middle_of_a_canary():
+    world = releasing(CANARY)
+    world.never_ready.add("2.4.0")
+    world.settle()
+    assert "2.4.0: 0 of 1 replicas ready; requests fail" in world.endpoint_condition("Ready")["message"]
 
 
 def test_pause_does_not_stop_protecting():
@@ -408,6 +460,18 @@ def test_two_people_who_promote_one_step_do_not_skip_two():
     world.ask("promote 2.4.1 step=0 by=ada").settle()
     world.ask("promote 2.4.1 step=0 by=bob").settle()
     assert world.weights == {"2.4.0": 50, "2.4.1": 50}
+
+
+def test_promote_before_the_step_began_is_kept_until_it_does():
+    world = serving()
+    world.gateway_works = False
+    world.apply(a_version("2.4.1", traffic=CANARY)).settle()
+    world.ask("promote 2.4.1 step=0").settle()
+    assert "observedAction" not in world.endpoint.status
+    world.gateway_works = True
+    world.settle()
+    assert world.weights == {"2.4.0": 50, "2.4.1": 50}
+    assert world.endpoint.status["observedAction"] == "promote 2.4.1 step=0"
 
 
 def test_promote_does_not_override_a_gate_that_fails():
