@@ -1,3 +1,5 @@
+import pytest
+
 from inferenceversion_operator.adapters.kube.cache import Cache, endpoint_key
 
 
@@ -16,6 +18,41 @@ def filled(*objects):
     for one in objects:
         cache.put(one)
     return cache, changed
+
+
+def asked(change):
+    """Return what the cache says of a change: whether somebody asked for it."""
+    told = []
+    cache = Cache(lambda _key, asked: told.append(asked))
+    version = obj("InferenceVersion", "v", version="1")
+    cache.put(version)
+    cache.put(obj("Deployment", "d", version="1"))
+    told.clear()
+    change(cache, version)
+    return told
+
+
+def edited(cache, version, **meta):
+    cache.put({**version, "metadata": {**version["metadata"], "resourceVersion": "2", **meta}})
+
+
+@pytest.mark.parametrize(
+    ("change", "expected"),
+    [
+        (lambda cache, version: edited(cache, version, generation=2), [True]),
+        (lambda cache, version: edited(cache, version, annotations={"inferenceversion.io/action": "abort"}), [True]),
+        (lambda cache, version: edited(cache, version, labels={"team": "news"}), [True]),
+        (lambda cache, version: edited(cache, version, deletionTimestamp="2026-11-30T00:00:00Z"), [True]),
+        (lambda cache, version: edited(cache, version, uid="u2"), [True]),
+        (lambda cache, version: cache.remove(version), [True]),
+        (lambda cache, _version: cache.put(obj("InferenceEndpoint", "news", version="9")), [True]),
+        (lambda cache, version: edited(cache, {**version, "status": {"role": "Stable"}}), [False]),
+        (lambda cache, _version: cache.put(obj("Deployment", "d", version="2")), [False]),
+        (lambda cache, _version: cache.remove(obj("Deployment", "d", version="2")), [False]),
+    ],
+)
+def test_an_edit_of_a_declared_object_was_asked_for_and_its_status_was_not(change, expected):
+    assert asked(change) == expected
 
 
 def test_an_endpoint_its_versions_and_their_children_share_a_key():

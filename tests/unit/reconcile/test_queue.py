@@ -1,5 +1,8 @@
 import asyncio
 import contextlib
+import itertools
+
+import pytest
 
 from inferenceversion_operator.reconcile.queue import Queue
 
@@ -138,3 +141,83 @@ async def test_a_turn_that_raises_ends_neither_the_others_nor_its_key():
         queue.add("good")
         await until(lambda: turns.count("bad") == 2)
         assert "good" in turns
+
+
+@pytest.fixture
+def pace(monkeypatch):
+    """Make the queue's settling time and pace short enough for a test, and return both."""
+    monkeypatch.setattr("inferenceversion_operator.reconcile.queue._SETTLE_S", 0.02)
+    monkeypatch.setattr("inferenceversion_operator.reconcile.queue._PACE_S", 0.2)
+    return 0.02, 0.2
+
+
+async def test_what_a_person_asks_goes_before_what_waits(pace):
+    worker = Worker()
+    worker.gate.clear()
+    async with running(worker, workers=1) as queue:
+        for key in "abcd":
+            queue.add(key)
+        queue.ask("z")
+        worker.gate.set()
+        await until(lambda: len(worker.turns) == 5)
+        assert worker.turns == list("zabcd")
+
+
+async def test_hints_that_come_together_are_one_turn(pace):
+    worker = Worker()
+    async with running(worker) as queue:
+        for _ in range(10):
+            queue.hint("a")
+            await asyncio.sleep(0)
+        assert worker.turns == []
+        await until(lambda: worker.turns)
+        assert queue.depth == 0
+
+
+async def test_turns_that_nobody_asked_for_are_a_pace_apart_and_what_is_asked_is_not(pace):
+    _, rest = pace
+    loop = asyncio.get_running_loop()
+    times = []
+
+    async def work(key):
+        times.append(loop.time())
+        if len(times) < 3:
+            queue.hint(key)  # each own write comes back as news
+
+    async with running(work) as queue:
+        queue.ask("a")
+        await until(lambda: len(times) == 3)
+        assert min(after - before for before, after in itertools.pairwise(times)) >= rest * 0.9
+        queue.ask("a")
+        await until(lambda: len(times) == 4)
+        assert times[3] - times[2] < rest / 2
+
+
+async def test_keys_that_rested_are_forgotten(pace):
+    worker = Worker()
+    async with running(worker) as queue:
+        for n in range(50):
+            queue.ask(f"{n}")
+        await until(lambda: len(worker.turns) == 50)
+        await asyncio.sleep(pace[1])
+        queue.ask("last")
+        await until(lambda: len(worker.turns) == 51)
+        await until(lambda: list(queue._rests_until) == ["last"])
+
+
+async def test_more_keys_than_workers_are_all_served_and_no_more_at_once():
+    most = 0
+    busy = 0
+
+    async def work(_key):
+        nonlocal busy, most
+        busy += 1
+        most = max(most, busy)
+        await asyncio.sleep(0)
+        busy -= 1
+
+    async with running(work, workers=3) as queue:
+        for n in range(100):
+            queue.add(f"{n}")
+        await until(lambda: queue.depth == 0)
+    assert most == 3
