@@ -10,7 +10,7 @@ from tests.support.cluster_manifests import sentiment
 from tests.support.cluster_namespace import Namespace
 from tests.support.cluster_servers import FileServer, start_file_server
 from tests.support.load import Load, ask, failed, versions_of
-from tests.support.releases import LAX_SLO, canary, gates_of, history_of, status_of, wait_outcome, wait_step
+from tests.support.releases import LAX_SLO, canary, gates_of, good, history_of, status_of, wait_outcome, wait_step
 from tests.support.wait import wait_until
 
 GOOD, NEXT = "2.4.0", "2.4.1"
@@ -48,7 +48,7 @@ def only_the_good_one(served: Namespace) -> Iterator[None]:
 
 
 def test_a_good_version_goes_through_its_steps_to_all_requests(served, image, load):
-    served.apply(sentiment(NEXT, image, slo=LAX_SLO, guardrails={"timeout": "4s"}, traffic=canary(20, 60)))
+    served.apply(good(NEXT, image, traffic=canary(20, 60)))
     for step, weight in enumerate((20, 60)):
         wait_step(served, NEXT, step)
         began = time.monotonic()
@@ -107,7 +107,7 @@ def test_a_version_that_fails_requests_is_stopped_by_its_success_rate(served, im
 
 def test_pause_holds_and_a_failing_gate_still_rolls_back(served, image, files, load):
     served.kubectl.patch("iep", "news", {"spec": {"paused": False}})
-    served.apply(sentiment(NEXT, image, slo=LAX_SLO, guardrails={"timeout": "4s"}, traffic=canary(20, 60)))
+    served.apply(good(NEXT, image, traffic=canary(20, 60)))
     wait_step(served, NEXT, 0)
     served.kubectl.patch("iep", "news", {"spec": {"paused": True}})
     wait_until(
@@ -125,7 +125,7 @@ def test_pause_holds_and_a_failing_gate_still_rolls_back(served, image, files, l
 
 def test_without_requests_a_step_holds_and_its_own_requests_are_counted(served, image):
     with Load(served.target(), rate=25):
-        served.apply(sentiment(NEXT, image, slo=LAX_SLO, guardrails={"timeout": "4s"}, traffic=canary(20, 60)))
+        served.apply(good(NEXT, image, traffic=canary(20, 60)))
         wait_step(served, NEXT, 1)
     # Nobody asks any more; what the first step saw must not carry the second.
     wait_until(
@@ -142,7 +142,7 @@ def test_without_requests_a_step_holds_and_its_own_requests_are_counted(served, 
 
 def test_prometheus_that_is_down_in_the_middle_holds_the_release_which_then_goes_on(served, image, load):
     monitoring = served.cluster.as_user.inside("monitoring")
-    served.apply(sentiment(NEXT, image, slo=LAX_SLO, guardrails={"timeout": "4s"}, traffic=canary(20)))
+    served.apply(good(NEXT, image, traffic=canary(20)))
     wait_step(served, NEXT, 0)
     monitoring.run("scale", "deployment/prometheus", "--replicas=0")
     try:
@@ -161,7 +161,7 @@ def test_prometheus_that_is_down_in_the_middle_holds_the_release_which_then_goes
 
 
 def test_an_operator_killed_at_each_step_ends_where_it_would_have(served, image, load):
-    served.apply(sentiment(NEXT, image, slo=LAX_SLO, guardrails={"timeout": "4s"}, traffic=canary(20, 60)))
+    served.apply(good(NEXT, image, traffic=canary(20, 60)))
     for step in (0, 1):
         wait_step(served, NEXT, step, begun=False)
         kill_operator(served.cluster)
@@ -173,7 +173,7 @@ def test_an_operator_killed_at_each_step_ends_where_it_would_have(served, image,
 
 def test_abort_and_promote_by_annotation(served, image, load):
     slowly = canary(20, 60, duration="10m")
-    served.apply(sentiment(NEXT, image, slo=LAX_SLO, guardrails={"timeout": "4s"}, traffic=slowly))
+    served.apply(good(NEXT, image, traffic=slowly))
     wait_step(served, NEXT, 0)
     served.kubectl.run("annotate", "iep", "news", f"inferenceversion.io/action=promote {NEXT} step=0", "--overwrite")
     wait_step(served, NEXT, 1)
@@ -187,8 +187,8 @@ def test_abort_and_promote_by_annotation(served, image, load):
 
 
 def test_of_two_candidates_within_a_second_the_higher_one_is_released(served, image, load):
-    for version, timeout in ((NEXT, "4s"), ("2.4.2", "5s")):
-        served.apply(sentiment(version, image, slo=LAX_SLO, guardrails={"timeout": timeout}, traffic=canary(20)))
+    for version in (NEXT, "2.4.2"):
+        served.apply(good(version, image, traffic=canary(20)))
     wait_outcome(served, "2.4.2", "Promoted")
     assert failed(load.answers) == []
     assert NEXT not in versions_of(load.answers)
@@ -196,7 +196,7 @@ def test_of_two_candidates_within_a_second_the_higher_one_is_released(served, im
 
 def test_a_wrong_query_is_said_before_any_request_moves(served, image, load):
     wrong = {"name": "mine", "promql": "sum(rate(x[5m])", "max": "1"}
-    served.apply(sentiment(NEXT, image, slo=LAX_SLO, guardrails={"timeout": "4s"}, traffic=canary(20, gates=[wrong])))
+    served.apply(good(NEXT, image, traffic=canary(20, gates=[wrong])))
     stalled = served.wait_condition("iep", "news", "Stalled", reason="BadQuery")
     assert "mine" in stalled["message"]
     assert set(versions_of(load.last(40))) == {GOOD}
@@ -208,7 +208,7 @@ def test_a_wrong_query_is_said_before_any_request_moves(served, image, load):
 def test_a_session_stays_on_one_version(served, image, load):
     plan = canary(50, duration="10m")
     plan["canary"]["stickyHeader"] = "x-session-hash"
-    served.apply(sentiment(NEXT, image, slo=LAX_SLO, guardrails={"timeout": "4s"}, traffic=plan))
+    served.apply(good(NEXT, image, traffic=plan))
     wait_step(served, NEXT, 0)
 
     def answers(session: str) -> set[str]:

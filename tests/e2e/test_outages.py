@@ -12,7 +12,7 @@ from tests.support.cluster_models import python_model
 from tests.support.cluster_namespace import Namespace
 from tests.support.cluster_servers import folder_hash, start_file_server, tarball
 from tests.support.load import Answer, Load, Target, ask, ask_async, failed, versions_of
-from tests.support.releases import LAX_SLO, canary, status_of, wait_outcome, wait_step
+from tests.support.releases import LAX_SLO, canary, good, status_of, wait_outcome, wait_step
 from tests.support.wait import wait_until
 
 OLD, NEW = "2.4.0", "2.4.1"
@@ -46,7 +46,7 @@ def test_a_canary_waits_for_a_gateway_whose_controller_is_down_and_loses_nothing
     with Load(ns.target(), rate=20) as load:
         system.run("scale", "deployment/envoy-gateway", "--replicas=0")
         try:
-            ns.apply(sentiment(NEW, image, slo=LAX_SLO, guardrails={"timeout": "4s"}, traffic=canary(20)))
+            ns.apply(good(NEW, image, traffic=canary(20)))
             wait_step(ns, NEW, 0, begun=False)
             said = ns.wait_condition("iep", "news", "Ready", "False", reason="Progressing")
             assert "Gateway" in said["message"]

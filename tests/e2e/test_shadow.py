@@ -8,7 +8,7 @@ from tests.support.cluster_manifests import sentiment
 from tests.support.cluster_namespace import Namespace
 from tests.support.cluster_servers import FileServer, start_file_server
 from tests.support.load import GrpcLoad, Load, ask, failed, versions_of
-from tests.support.releases import LAX_SLO, gates_of, shadow, status_of, wait_outcome, wait_step
+from tests.support.releases import LAX_SLO, gates_of, good, shadow, status_of, wait_outcome, wait_step
 from tests.support.wait import wait_until
 
 GOOD, NEXT = "2.4.0", "2.4.1"
@@ -61,7 +61,7 @@ def test_a_changed_tokenizer_is_stopped_before_one_live_user_sees_it(served, ima
 
 
 def test_a_version_that_answers_alike_is_promoted(served, image, load):
-    served.apply(sentiment(NEXT, image, slo=LAX_SLO, guardrails={"timeout": "4s"}, traffic=shadow(percent=50)))
+    served.apply(good(NEXT, image, traffic=shadow(percent=50)))
     wait_step(served, NEXT, None, phase="Shadow")
     assert set(versions_of(load.answers)) == {GOOD}
     entry = wait_outcome(served, NEXT, "Promoted")
@@ -94,7 +94,7 @@ def test_answers_mixed_up_only_under_load_are_found(served, image, files):
 
 
 def test_a_shadow_that_saw_nothing_holds(served, image):
-    served.apply(sentiment(NEXT, image, slo=LAX_SLO, guardrails={"timeout": "4s"}, traffic=shadow(duration="2s")))
+    served.apply(good(NEXT, image, traffic=shadow(duration="2s")))
     wait_step(served, NEXT, None, phase="Shadow")
     wait_until(
         "waiting until the gates say that nothing was compared",
@@ -108,7 +108,7 @@ def test_a_shadow_that_saw_nothing_holds(served, image):
 
 
 def test_a_differ_that_dies_costs_no_live_request(served, image, load):
-    served.apply(sentiment(NEXT, image, slo=LAX_SLO, guardrails={"timeout": "4s"}, traffic=shadow(duration="10m")))
+    served.apply(good(NEXT, image, traffic=shadow(duration="10m")))
     wait_step(served, NEXT, None, phase="Shadow")
     (pod,) = [p for p in served.all_of("pod") if "differ" in p["metadata"]["name"]]
     served.kubectl.run("delete", "pod", pod["metadata"]["name"], "--grace-period=0", "--force")

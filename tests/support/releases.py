@@ -1,8 +1,10 @@
 """Releases by steps on a cluster: what to ask for, and where one is."""
 
+import itertools
 import json
 from typing import Any
 
+from tests.support.cluster_manifests import sentiment
 from tests.support.cluster_namespace import Namespace, summary
 from tests.support.wait import NotYet, wait_until
 
@@ -10,6 +12,14 @@ Object = dict[str, Any]
 _WITHIN = 120.0
 # What a small machine that runs the whole cluster keeps even while pods start; the slow build is far above.
 LAX_SLO = {"p95": "600ms", "p99": "1200ms", "errorRate": "1%"}
+
+
+_numbers = itertools.count(3001)
+
+
+def good(version: str, image: str, **spec: Any) -> Object:
+    """Return a version that answers well, and is no snapshot that ever was stable: its timeout is a new one."""
+    return sentiment(version, image, slo=LAX_SLO, guardrails={"timeout": f"{next(_numbers)}ms"}, **spec)
 
 
 def canary(*weights: int, duration: str = "5s", requests: int = 20, **more: Any) -> Object:

@@ -191,7 +191,7 @@ def _traffic(traffic: _Object) -> Traffic:
 def _shadow(shadow: _Object) -> Shadow:
     if not shadow:  # the strategy may need none
         return Shadow()
-    tolerance = shadow.get("tolerance", {})
+    tolerance = shadow["tolerance"]
     return Shadow(
         percent=shadow["percent"],
         min_requests=shadow["minRequests"],

@@ -133,7 +133,7 @@ class Shadow:
     min_duration_s: float = 300.0
     max_mismatch: float = 0.01
     max_drift: float = 0.2  # PSI
-    tolerance: Tolerance = Tolerance()
+    tolerance: Tolerance = Tolerance(absolute=1e-4)
 
 
 @dataclass(frozen=True, slots=True)

@@ -7,7 +7,6 @@ from inferenceversion_operator.core.endpoint_status import endpoint_status, next
 from inferenceversion_operator.core.events import events_of, events_of_version
 from inferenceversion_operator.core.objects.endpoint import make_endpoint
 from inferenceversion_operator.core.plan import Event, Plan, Ref, StatusOf
-from inferenceversion_operator.core.rollout.choose import once_stable
 from inferenceversion_operator.core.rollout.machine import next_release
 from inferenceversion_operator.core.rollout.release import Release
 from inferenceversion_operator.core.rollout.roles import Cast, assign_roles
@@ -29,7 +28,7 @@ def decide(seen: Snapshot, now: datetime) -> Plan:
     if not seen.versions and not seen.broken and seen.endpoint.managed:
         return Plan(prune=(Ref("InferenceEndpoint", seen.namespace, seen.name, seen.endpoint.uid),))
     release = next_release(seen, now)
-    history = once_stable(next_history(seen.endpoint, release, now))
+    history = next_history(seen.endpoint, release, now)
     failed = frozenset({release.given_up.version.name}) if release.given_up else frozenset()
     cast = assign_roles(seen, release.stable, release.candidate, history, failed)
     capacity, shrinking = split_by_direction(seen, [*make_capacity(seen, cast), *make_comparison(seen, release)])

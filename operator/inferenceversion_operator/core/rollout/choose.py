@@ -46,6 +46,16 @@ def has_failed(version: InferenceVersion) -> bool:
     return failed is not None and failed["status"] == "True"
 
 
+def served_before(history: Iterable[Mapping[str, Any]], version: InferenceVersion) -> bool:
+    """Say whether this very snapshot was stable: one that was deleted and made anew from other parts was not."""
+    return any(
+        entry.get("outcome") == "Promoted"
+        and entry["version"] == version.version
+        and entry.get("digest", version.digest) == version.digest
+        for entry in history
+    )
+
+
 def once_stable(history: Iterable[Mapping[str, Any]]) -> tuple[str, ...]:
     """Return the versions of the history that were stable, the newest first."""
     return tuple(entry["version"] for entry in history if entry.get("outcome") == "Promoted")

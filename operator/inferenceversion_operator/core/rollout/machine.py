@@ -10,7 +10,7 @@ from inferenceversion_operator.core.gates.scope import Phase
 from inferenceversion_operator.core.health import why_not_ready
 from inferenceversion_operator.core.rollout import attempt as attempts
 from inferenceversion_operator.core.rollout.attempt import Attempt
-from inferenceversion_operator.core.rollout.choose import choose_version, has_failed, once_stable
+from inferenceversion_operator.core.rollout.choose import choose_version, has_failed, served_before
 from inferenceversion_operator.core.rollout.obstacles import held_back
 from inferenceversion_operator.core.rollout.progress import advance
 from inferenceversion_operator.core.rollout.readiness import can_carry, down_since, is_ready
@@ -241,4 +241,4 @@ def _wait_for_pods(seen: Snapshot, stable: InferenceVersion | None, begun: Attem
 
 def _served_before(seen: Snapshot, version: InferenceVersion) -> bool:
     history = seen.endpoint.status.get("history", ()) if seen.endpoint else ()
-    return version.version in once_stable(history)
+    return served_before(history, version)

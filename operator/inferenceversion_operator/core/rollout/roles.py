@@ -1,10 +1,11 @@
 """Who is what: stable, candidate, warm, retired, failed or idle; pure function of endpoint status and choice."""
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from typing import Any
 
 from inferenceversion_operator.api.types import InferenceVersion, Role
-from inferenceversion_operator.core.rollout.choose import has_failed
+from inferenceversion_operator.core.rollout.choose import has_failed, once_stable, served_before
 from inferenceversion_operator.core.snapshot import Snapshot
 
 
@@ -26,13 +27,13 @@ def assign_roles(
     seen: Snapshot,
     stable: InferenceVersion | None,
     candidate: InferenceVersion | None,
-    history: tuple[str, ...],
+    history: Sequence[Mapping[str, Any]],
     failed: frozenset[str],
 ) -> Cast:
     """Give each accepted version its role.
 
     Args:
-        history: versions (``spec.version``) that were stable, the newest first.
+        history: how releases ended, the newest first.
         failed: names of InferenceVersions whose release failed in this very decision.
     """
     endpoint = seen.endpoint
@@ -59,9 +60,12 @@ def assign_roles(
 
 
 def _once_stable(
-    seen: Snapshot, history: tuple[str, ...], stable: InferenceVersion | None, candidate: InferenceVersion | None
+    seen: Snapshot,
+    history: Sequence[Mapping[str, Any]],
+    stable: InferenceVersion | None,
+    candidate: InferenceVersion | None,
 ) -> list[InferenceVersion]:
     """Return the versions that were stable and still exist, the most recent first, those that play now left out."""
     playing = {v.name for v in (stable, candidate) if v}
-    found = [seen.version(text) for text in dict.fromkeys(history)]
-    return [v for v in found if v and v.name not in playing and not has_failed(v)]
+    found = [seen.version(text) for text in dict.fromkeys(once_stable(history))]
+    return [v for v in found if v and v.name not in playing and not has_failed(v) and served_before(history, v)]

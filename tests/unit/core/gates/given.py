@@ -14,11 +14,14 @@ SLO = Slo(p95_ms=80, p99_ms=100, error_rate=0.001)
 DOWN = Unanswered("Unreachable", "no connection to http://prometheus:9090: Connection refused")
 
 
-def a_scope(phase=Phase.CANARY, *, slo=SLO, shadow=None, ratio=1.5, gates=(), pods=None, min_requests=100, **changes):
+def a_scope(phase=Phase.CANARY, *, slo=SLO, ratio=1.5, gates=(), pods=None, outputs=None, min_requests=100, **changes):
+    """Return a step of a canary, or the shadow; ``outputs`` are those of stable's contract."""
     canary = Canary(steps=(Step(10),), max_latency_ratio=ratio)
-    traffic = Traffic(shadow=shadow or Shadow(), canary=canary, gates=gates)
-    candidate = a_version("2.4.1", slo=slo, traffic=traffic, **changes)
-    return Scope(candidate, a_version("2.4.0"), phase, SINCE, min_requests, pods)
+    traffic = Traffic(shadow=changes.pop("shadow", Shadow()), canary=canary, gates=gates)
+    status = {} if pods is None else {"readyReplicas": pods}
+    candidate = a_version("2.4.1", slo=slo, traffic=traffic, status=status, **changes)
+    stable = a_version("2.4.0", **({} if outputs is None else {"outputs": outputs}))
+    return Scope(candidate, stable, phase, SINCE, min_requests)
 
 
 def one(value, **labels):

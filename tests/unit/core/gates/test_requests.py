@@ -1,9 +1,11 @@
 """The gate requests, and whether Prometheus sees what it counts."""
 
 import math
+from dataclasses import replace
 
 import pytest
 
+from inferenceversion_operator.core.gates.answers import Unanswered
 from inferenceversion_operator.core.gates.scope import Phase
 from tests.unit.core.gates.given import DOWN, a_scope, one, say, scraped
 
@@ -91,3 +93,15 @@ def test_where_there_is_no_number_the_scrape_says_why():
 )
 def test_every_ready_pod_has_to_be_seen(pods, seen, verdict):
     assert say(a_scope(pods=pods), scraped=scraped(sources=seen))["requests"].verdict.value == verdict
+
+
+def test_a_status_that_says_nothing_sensible_of_pods_holds_nothing_up():
+    scope = a_scope()
+    odd = replace(scope, candidate=replace(scope.candidate, status={"readyReplicas": "two"}))
+    assert say(odd)["requests"].verdict.value == "Pass"
+
+
+def test_what_prometheus_says_is_cut_to_what_status_can_hold():
+    endless = Unanswered("R" * 500, "m" * 9000)
+    found = say(a_scope(), requests=endless)["requests"]
+    assert (len(found.reason), len(found.message), found.message[-2:]) == (128, 4096, "m…")

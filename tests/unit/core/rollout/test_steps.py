@@ -107,6 +107,17 @@ def test_a_version_that_was_stable_before_goes_through_no_steps():
     assert world.history[0] == ("2.4.1", "Promoted", "ServedBefore")
 
 
+def test_a_version_that_is_made_anew_from_other_parts_was_never_stable():
+    world = at_last_step()
+    pass_stage(world, **GOOD)
+    world.edit_endpoint(pin="2.4.0").settle()
+    world.delete("2.4.1")
+    world.settle()
+    world.edit_endpoint(pin=None).apply(a_version("2.4.1", traffic=CANARY, digest="sha256:other", uid="uid-anew"))
+    world.settle()
+    assert world.weights == {"2.4.0": 95, "2.4.1": 5}
+
+
 # --- capacity and the Gateway before traffic
 
 
