@@ -7,7 +7,15 @@ from functools import partial
 from inferenceversion_operator.api.names import version_name
 from inferenceversion_operator.api.types import InferenceVersion
 from inferenceversion_operator.core.gates import metrics
-from inferenceversion_operator.core.gates.promql import Window, Windows, counted, quoted, selector, together
+from inferenceversion_operator.core.gates.promql import (
+    Window,
+    Windows,
+    counted,
+    quoted,
+    roughly_counted,
+    selector,
+    together,
+)
 from inferenceversion_operator.core.gates.scope import Scope
 
 SCRAPED = "candidate.scraped"
@@ -41,6 +49,7 @@ _OUTPUTS_AT_ONCE = 8
 _FLOATS = frozenset({"FP16", "BF16", "FP32", "FP64"})
 
 Question = Callable[[Scope, Windows], str]
+Count = Callable[..., str]  # counted, or roughly_counted
 
 
 def _guard(metric: str, version: InferenceVersion, *more: str) -> str:
@@ -71,7 +80,7 @@ def _scraped(series: str, window: Window) -> str:
     )
 
 
-def _answers(version: InferenceVersion, window: Window) -> str:
+def _answers(version: InferenceVersion, window: Window, count: Count = counted) -> str:
     """Ask how requests ended: by class, by status of gRPC, and with neither label those that broke off.
 
     They are several metrics in one selector, which PromQL can count because no two of them have the same labels.
@@ -80,11 +89,11 @@ def _answers(version: InferenceVersion, window: Window) -> str:
     ended = _guard("", version, f'__name__=~"{names}"')
     refused = _guard(metrics.REFUSED, version, f'{metrics.DOOR}="{metrics.GRPC}"')
     by = (metrics.DOOR, metrics.ANSWER_CLASS, metrics.GRPC_STATUS)
-    return together({ENDED: counted(ended, window, *by), REFUSED: counted(refused, window)}, OF)
+    return together({ENDED: count(ended, window, *by), REFUSED: count(refused, window)}, OF)
 
 
-def _times(version: InferenceVersion, window: Window) -> str:
-    return counted(_guard(metrics.TIMES, version, _DOORS), window, metrics.BOUND)
+def _times(version: InferenceVersion, window: Window, count: Count = counted) -> str:
+    return count(_guard(metrics.TIMES, version, _DOORS), window, metrics.BOUND)
 
 
 def _mismatches(scope: Scope, windows: Windows) -> str:
@@ -114,9 +123,9 @@ QUESTIONS: dict[str, Question] = {
     ANSWERS: lambda scope, windows: _answers(scope.candidate, windows.step),
     TIMES: lambda scope, windows: _times(scope.candidate, windows.step),
     STABLE_ANSWERS: lambda scope, windows: _answers(scope.stable, windows.step),
-    STABLE_ANSWERS_EARLIER: lambda scope, windows: _answers(scope.stable, windows.earlier),
+    STABLE_ANSWERS_EARLIER: lambda scope, windows: _answers(scope.stable, windows.earlier, roughly_counted),
     STABLE_TIMES: lambda scope, windows: _times(scope.stable, windows.step),
-    STABLE_TIMES_EARLIER: lambda scope, windows: _times(scope.stable, windows.earlier),
+    STABLE_TIMES_EARLIER: lambda scope, windows: _times(scope.stable, windows.earlier, roughly_counted),
     DIFFER_SCRAPED: lambda scope, windows: _scraped(_differ(metrics.COMPARED, scope), windows.step),
     COMPARED: lambda scope, windows: counted(_differ(metrics.COMPARED, scope), windows.whole),
     MISMATCHES: _mismatches,
@@ -137,13 +146,13 @@ def questions_of(scope: Scope) -> Mapping[str, Question]:
 
 
 def outputs_of_labels(scope: Scope) -> tuple[str, ...]:
-    """Return the outputs of the contract that hold texts."""
-    return tuple(output.name for output in scope.candidate.outputs if output.datatype == "BYTES")
+    """Return the outputs that hold texts; the contract is stable's, as it is for the differ."""
+    return tuple(output.name for output in scope.stable.outputs if output.datatype == "BYTES")
 
 
 def outputs_of_scores(scope: Scope) -> tuple[str, ...]:
-    """Return the outputs of the contract that hold floats."""
-    return tuple(output.name for output in scope.candidate.outputs if output.datatype in _FLOATS)
+    """Return the outputs that hold floats; the contract is stable's, as it is for the differ."""
+    return tuple(output.name for output in scope.stable.outputs if output.datatype in _FLOATS)
 
 
 def keys_of(prefix: str, outputs: tuple[str, ...]) -> tuple[str, ...]:

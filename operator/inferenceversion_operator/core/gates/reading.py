@@ -1,6 +1,5 @@
 """Numbers out of answers; what can't be one is said as ``Unanswered``, whatever Prometheus sent."""
 
-import math
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 
@@ -52,8 +51,8 @@ def counts_of(answers: Answers, key: str) -> Counted | Unanswered:
         return samples
     counted = []
     for sample in samples:
-        # -0.5: what is left of a counter that did not grow.
-        if not math.isfinite(sample.value) or not -0.5 <= sample.value <= _LARGEST_COUNT:
+        # A NaN is within no range. -0.5: what is left of a counter that did not grow.
+        if not -0.5 <= sample.value <= _LARGEST_COUNT:
             return Unanswered(NOT_A_NUMBER, f"Prometheus answered {sample.value:g} to {key}, which is no count")
         counted.append((sample.labels, max(round(sample.value), 0)))
     return Counted(tuple(counted))

@@ -20,10 +20,10 @@ class Scope:
     """The candidate, what it is compared with, and since when samples count.
 
     Attributes:
+        candidate: its status tells how many of its pods are ready, all of which have to be scraped.
+        stable: its contract is what answers are compared by.
         since: when the step began; what came before does not count.
         min_requests: answered (Shadow: compared) since then.
-        candidate_pods: how many pods of the candidate are ready; with it a pod that Prometheus does not scrape is
-            noticed. None: not known.
     """
 
     candidate: InferenceVersion
@@ -31,4 +31,3 @@ class Scope:
     phase: Phase
     since: datetime
     min_requests: int
-    candidate_pods: int | None = None

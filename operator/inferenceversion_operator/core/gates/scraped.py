@@ -1,5 +1,6 @@
 """Whether Prometheus sees what it is asked about: nothing passes on old samples, or on those of half the pods."""
 
+from inferenceversion_operator.api.types import InferenceVersion
 from inferenceversion_operator.core.gates import asked
 from inferenceversion_operator.core.gates.answers import Answers, Unanswered
 from inferenceversion_operator.core.gates.reading import samples_of
@@ -19,8 +20,8 @@ def scrape_problem(scope: Scope, answers: Answers, source: str) -> Unanswered | 
     sources = seen.get(asked.SOURCES, 0.0)
     if not sources >= 1:
         return Unanswered("NotScraped", f"Prometheus does not scrape {_what(scope, source)}: {_hint(source)}")
-    pods = scope.candidate_pods or 0
-    if source == asked.SCRAPED and sources < pods:
+    pods = _ready_pods(scope.candidate) if source == asked.SCRAPED else 0
+    if sources < pods:
         return Unanswered(
             "PodNotScraped",
             f"Prometheus scrapes {sources:.0f} of the {pods} ready pods of version {scope.candidate.version}: "
@@ -49,6 +50,12 @@ def _too_old(scope: Scope, source: str, seen: dict[str | None, float]) -> Unansw
         "SamplesTooOld",
         f"the newest samples of {_what(scope, source)} are {age:.0f} s old: look at its target in Prometheus",
     )
+
+
+def _ready_pods(version: InferenceVersion) -> int:
+    """Return how many pods were ready when the operator wrote the version's status; 0 where it tells of none."""
+    ready = version.status.get("readyReplicas")
+    return ready if isinstance(ready, int) else 0
 
 
 def _what(scope: Scope, source: str) -> str:
