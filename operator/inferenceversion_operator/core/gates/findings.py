@@ -12,6 +12,8 @@ BEYOND = "BoundExceeded"
 TOO_FEW = "TooFewRequests"
 UNCLEAR = "NotSureYet"
 
+NOTHING_YET = "no request was answered since the step began"
+
 # So many bad ones fail a gate at least (where any are allowed): a hiccup is no evidence.
 _FEWEST_BAD = 3
 

@@ -7,7 +7,7 @@ from inferenceversion_operator.api.types import Slo
 from inferenceversion_operator.core.gates import asked
 from inferenceversion_operator.core.gates.answers import Answers, Unanswered
 from inferenceversion_operator.core.gates.evidence import Claim
-from inferenceversion_operator.core.gates.findings import finding, in_short, unanswered, weigh
+from inferenceversion_operator.core.gates.findings import NOTHING_YET, finding, in_short, unanswered, weigh
 from inferenceversion_operator.core.gates.reading import NO_DATA
 from inferenceversion_operator.core.gates.scope import Scope
 from inferenceversion_operator.core.gates.text import decimal, ms, percent, requests, short
@@ -56,6 +56,11 @@ def within_objective(quantile: Quantile, objective: float, _scope: Scope, answer
     times = times_of(answers, asked.TIMES)
     if isinstance(times, Unanswered):
         return unanswered(quantile.name, times)
+    if not times.has_bound(objective):
+        told = (
+            f"the guard's histogram has no bound at {ms(objective)} (slo.{quantile.name}): does a relabelling drop it?"
+        )
+        return unanswered(quantile.name, Unanswered(NO_DATA, told))
     claim = Claim(times.slower_than(objective), times.total, quantile.slower)
     verdict, reason = weigh(claim, quantile.enough, fewest=_FEWEST_TO_FAIL)
     bound = f"bound {ms(objective)} (slo.{quantile.name})"
@@ -126,7 +131,7 @@ def _without_baseline(quantile: Quantile, scope: Scope) -> Finding:
 
 def _told(quantile: Quantile, times: Times, bound: str, claim: Claim) -> str:
     if not times.total:
-        return f"no request was answered since the step began, {bound}"
+        return f"{NOTHING_YET}, {bound}"
     took = _time(times, times.quantile(quantile.share))
     slower = f"{percent(claim.share)} were slower" if claim.part else "none was slower"
     return f"{quantile.name} is {took} over {requests(times.total)}, {bound}: {slower}"

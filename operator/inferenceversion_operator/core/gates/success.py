@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from inferenceversion_operator.core.gates import asked, metrics
 from inferenceversion_operator.core.gates.answers import Answers, Unanswered
 from inferenceversion_operator.core.gates.evidence import Claim, allowed_beside, enough_for
-from inferenceversion_operator.core.gates.findings import finding, in_short, unanswered, weigh
+from inferenceversion_operator.core.gates.findings import NOTHING_YET, finding, in_short, unanswered, weigh
 from inferenceversion_operator.core.gates.reading import NO_DATA, Counted, counts_of
 from inferenceversion_operator.core.gates.scope import Scope
 from inferenceversion_operator.core.gates.text import decimal, percent, requests
@@ -95,7 +95,9 @@ def success_rate(scope: Scope, answers: Answers) -> Finding:
     enough = enough_for(allowed, scope.min_requests)
     verdict, reason = weigh(claim, enough, surely=surely)
     detail = f" ({outcomes.detail})" if outcomes.detail else ""
-    told = f"{percent(claim.share)} of {requests(claim.whole)} failed{detail}, {against}"
+    told = (
+        f"{percent(claim.share)} of {requests(claim.whole)} failed{detail}, {against}" if claim.whole else NOTHING_YET
+    )
     value = decimal(1 - claim.share) if claim.whole else None
     told += in_short(verdict, reason, enough)
     return finding(SUCCESS_RATE, verdict, reason, told, value, f">= {decimal(1 - allowed)}")
@@ -120,6 +122,8 @@ def client_errors(scope: Scope, answers: Answers) -> Finding:
     told = (
         f"{percent(claim.share)} of {requests(claim.whole)} were refused as the client's fault (4xx, or a gRPC status "
         f"of that kind), {_stable_had(scope, baseline, 'rejected')} and {percent(allowed)} is allowed"
+        if claim.whole
+        else NOTHING_YET
     )
     told += in_short(verdict, reason, enough)
     value = decimal(claim.share) if claim.whole else None

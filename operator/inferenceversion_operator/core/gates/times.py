@@ -33,6 +33,10 @@ class Times:
         """Return how many took longer than ``bound``, which is one of the bounds (else the next one above it)."""
         return self.total - self.counts[self._place(bound)]
 
+    def has_bound(self, milliseconds: float) -> bool:
+        """Say whether the histogram is exact at ``milliseconds``."""
+        return math.isclose(self.bound_from(milliseconds), milliseconds, rel_tol=2 * _SAME)
+
     def bound_from(self, milliseconds: float) -> float:
         """Return the smallest bound that is not below ``milliseconds``."""
         return self.bounds[self._place(milliseconds)]

@@ -103,6 +103,15 @@ def test_bounds_are_numbers_however_they_are_spelled():
     assert "10 % were slower" in say(a_scope(), times=spelled)["p95"].message
 
 
+def test_a_histogram_without_the_objective_is_no_answer():
+    dropped = tuple(Sample(n, {"le": le}) for n, le in ((90, "40.0"), (95, "100.0"), (100, "+Inf")))
+    found = say(a_scope(), times=dropped)
+    assert found["p95"].message == (
+        "the guard's histogram has no bound at 80 ms (slo.p95): does a relabelling drop it?"
+    )
+    assert found["p99"].verdict.value == "Fail"
+
+
 # candidate, stable in the step, stable before -> verdict and reason of p95-vs-stable (1.5 times)
 BESIDE = {
     "as fast": (took(ms40=1000), took(ms40=9000), (), "Pass", "WithinBound"),

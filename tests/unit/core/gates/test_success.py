@@ -62,6 +62,15 @@ def test_the_messages_have_numbers_and_say_what_failed():
     )
 
 
+def test_the_messages_before_there_is_a_request():
+    found = say(a_scope(), answers=ended())
+    assert (
+        found["success-rate"].message == "no request was answered since the step began; it takes 100 requests to tell"
+    )
+    assert (found["success-rate"].value, found["client-errors"].value) == (None, None)
+    assert found["client-errors"].message == found["success-rate"].message
+
+
 def test_no_error_at_all_may_be_the_objective():
     scope = a_scope(slo=Slo(error_rate=0.0))
     assert say(scope, answers=ended(100))["success-rate"].verdict.value == "Pass"
