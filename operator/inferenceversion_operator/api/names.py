@@ -5,6 +5,7 @@ a Service may not. Every child of a version therefore carries one derived name: 
 cleaned, and eight hex digits of the original's sha256, so that ``a.b-c`` and ``a-b.c`` never meet.
 """
 
+import functools
 import hashlib
 import re
 
@@ -30,6 +31,7 @@ def _readable(text: str, limit: int, prefix: str) -> str:
     return cleaned[:limit].strip("-")
 
 
+@functools.lru_cache(maxsize=8192)
 def version_name(name: str) -> str:
     """Return the name that all children of the InferenceVersion ``name`` share, and their label value.
 

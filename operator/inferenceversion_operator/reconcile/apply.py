@@ -4,7 +4,7 @@ import asyncio
 from collections.abc import Iterable
 
 from inferenceversion_operator.adapters.kube.client import ApiError
-from inferenceversion_operator.adapters.kube.writer import Writer
+from inferenceversion_operator.adapters.kube.writer import Action, Writer
 from inferenceversion_operator.api.labels import API_VERSION, LABEL_NAME
 from inferenceversion_operator.core.plan import Event, Object, Plan, Ref, StatusOf
 from inferenceversion_operator.core.snapshot import Failure
@@ -29,22 +29,36 @@ async def apply(plan: Plan, writer: Writer) -> Failure | None:
         ApiError: a status was refused.
         aiohttp.ClientError, TimeoutError: the server was not reached; the whole plan is tried again.
     """
-    failures = await _apply_all(plan.capacity, writer)
+    failures, created = await _apply_all(plan.capacity, writer)
     await asyncio.gather(*(_status(status, writer) for status in plan.version_statuses))
-    if plan.endpoint_status:
+    if plan.endpoint_status and not (created and _can_wait(plan, writer)):
         await _status(plan.endpoint_status, writer)
     if not _belong_to_stable(failures, plan.traffic):
-        failures += await _apply_all(plan.traffic, writer)
+        failures += (await _apply_all(plan.traffic, writer))[0]
     await asyncio.gather(*(_event(event, writer) for event in plan.events))
     if not failures:
-        failures = await _apply_all(plan.release, writer)
+        failures, _ = await _apply_all(plan.release, writer)
     if not failures:
         await asyncio.gather(*(writer.delete(r.kind, r.namespace, r.name, r.uid) for r in plan.prune))
     return failures[0] if failures else None
 
 
-async def _apply_all(objects: Iterable[Object], writer: Writer) -> list[Failure]:
-    """Apply side by side; every object is tried."""
+def _can_wait(plan: Plan, writer: Writer) -> bool:
+    """Say whether the first status of an endpoint may be left to the next turn, which what was just made brings along.
+
+    Nothing serves yet and nothing relies on it: a second later it tells more, often of ready pods at once.
+    """
+    ref = plan.endpoint_status.ref if plan.endpoint_status else None
+    return (
+        ref is not None
+        and not plan.traffic
+        and not plan.events
+        and not writer.has_status(ref.kind, ref.namespace, ref.name)
+    )
+
+
+async def _apply_all(objects: Iterable[Object], writer: Writer) -> tuple[list[Failure], bool]:
+    """Apply side by side, every object; return what was refused and whether anything is new."""
     outcomes = await asyncio.gather(*(writer.apply(obj) for obj in objects), return_exceptions=True)
     failures: list[Failure] = []
     for obj, outcome in zip(objects, outcomes, strict=True):
@@ -54,7 +68,7 @@ async def _apply_all(objects: Iterable[Object], writer: Writer) -> list[Failure]
         if refused is None:
             raise outcome
         failures.append(refused)
-    return failures
+    return failures, Action.CREATED in outcomes
 
 
 def _belong_to_stable(failures: Iterable[Failure], traffic: Iterable[Object]) -> bool:

@@ -6,6 +6,7 @@ import itertools
 import logging
 import random
 from collections.abc import Awaitable, Callable, Sequence
+from enum import IntEnum
 from typing import Generic, TypeVar
 
 from inferenceversion_operator.reconcile.lanes import Lanes
@@ -17,6 +18,14 @@ _BACKOFF_S = (0.2, 60.0)
 # a rest waits for those that come with it; further turns that nobody asked for are a second apart.
 _SETTLE_S = 0.2
 _PACE_S = 1.0
+
+
+class _Again(IntEnum):
+    """Why a key is to have one more turn after the one that it has; the highest counts."""
+
+    HINTED = 1
+    ADDED = 2
+    ASKED = 3
 
 
 class Queue(Generic[K]):
@@ -37,7 +46,7 @@ class Queue(Generic[K]):
         self._heap: list[tuple[float, int, K]] = []
         self._lanes: Lanes[K] = Lanes()
         self._busy: set[K] = set()
-        self._dirty: dict[K, bool] = {}  # added during their turn; and whether in the fast lane
+        self._again: dict[K, _Again] = {}  # what came for a key during its turn
         self._rests_until: dict[K, float] = {}  # in the order of time
         self._failures: dict[K, int] = {}
         self._order = itertools.count()
@@ -45,12 +54,12 @@ class Queue(Generic[K]):
 
     def ask(self, key: K) -> None:
         """Ask for a turn now, before those that nobody asked for: a person waits for it."""
-        self._now(key, fast=True)
+        self._now(key, _Again.ASKED)
 
     def add(self, key: K, delay: float = 0.0) -> None:
         """Ask for a key to be worked on in ``delay`` seconds, or earlier if it was asked for already."""
         if delay <= 0.0:
-            self._now(key, fast=False)
+            self._now(key, _Again.ADDED)
             return
         due = asyncio.get_running_loop().time() + delay
         if key in self._lanes or self._due.get(key, due + 1.0) <= due:
@@ -61,9 +70,11 @@ class Queue(Generic[K]):
 
     def hint(self, key: K) -> None:
         """Ask for a look at a key of which something changed; what else changes meanwhile is seen by the same look."""
-        now = asyncio.get_running_loop().time()
-        rest = _PACE_S if key in self._busy else self._rests_until.get(key, now) - now
-        self.add(key, max(_SETTLE_S, rest))
+        if key in self._busy:
+            self._again.setdefault(key, _Again.HINTED)
+        else:
+            now = asyncio.get_running_loop().time()
+            self.add(key, max(_SETTLE_S, self._rests_until.get(key, now) - now))
 
     def retry(self, key: K, at_least: float = 0.0) -> float:
         """Ask for a key again after its backoff (doubling, with jitter); return the delay in seconds."""
@@ -101,12 +112,12 @@ class Queue(Generic[K]):
                 if alarm:
                     alarm.cancel()
 
-    def _now(self, key: K, *, fast: bool) -> None:
+    def _now(self, key: K, why: _Again) -> None:
         self._due.pop(key, None)  # its place in the heap is passed over
         if key in self._busy:
-            self._dirty[key] = fast or self._dirty.get(key, False)
+            self._again[key] = max(why, self._again.get(key, why))
         else:
-            self._lanes.push(key, fast=fast)
+            self._lanes.push(key, fast=why is _Again.ASKED)
             self._wake.set()
 
     def _collect(self, now: float) -> None:
@@ -116,7 +127,7 @@ class Queue(Generic[K]):
             if self._due.get(key) == due:
                 if due > now:
                     return
-                self._now(key, fast=False)
+                self._now(key, _Again.ADDED)
             heapq.heappop(self._heap)
 
     async def _turn(self, key: K) -> None:
@@ -128,8 +139,6 @@ class Queue(Generic[K]):
         finally:
             self._busy.discard(key)
             self._rest(key)
-            if key in self._dirty:
-                self._lanes.push(key, fast=self._dirty.pop(key))
             self._wake.set()
 
     def _rest(self, key: K) -> None:
@@ -138,3 +147,8 @@ class Queue(Generic[K]):
         self._rests_until[key] = now + _PACE_S
         while (oldest := next(iter(self._rests_until))) and self._rests_until[oldest] <= now:
             del self._rests_until[oldest]
+        why = self._again.pop(key, None)
+        if why is _Again.HINTED:
+            self.hint(key)
+        elif why is not None:
+            self._now(key, why)

@@ -126,6 +126,11 @@ class Writer:
         self._cache.put(stored)
         return Action.CONFIGURED
 
+    def has_status(self, kind: str, namespace: str, name: str) -> bool:
+        """Say whether an object was given a status before."""
+        live = self._cache.get(kind, namespace, name)
+        return live is not None and bool(live.get("status"))
+
     async def delete(self, kind: str, namespace: str, name: str, uid: str | None) -> Action:
         """Delete an object, if it still is the one that was seen."""
         self._equal.pop((kind, namespace, name), None)
@@ -231,4 +236,4 @@ def _generation(obj: Object) -> str:
 
 
 def _fingerprint(wanted: Object) -> str:
-    return hashlib.sha256(json.dumps(wanted, sort_keys=True).encode()).hexdigest()[:16]
+    return hashlib.sha256(json.dumps(slim(wanted), sort_keys=True).encode()).hexdigest()[:16]
