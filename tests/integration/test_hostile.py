@@ -173,9 +173,9 @@ def test_a_wildcard_hostname_has_both_routes(operator, kubectl):
 
 NONSENSE = [
     {"stable": "9.9.9", "phase": "Dreaming"},
-    {"candidate": {"version": "1.0.0", "since": "2026-11-30T00:00:00z"}},
-    {"candidate": {"version": "1.0.0", "since": "9999-12-31T23:59:59Z"}},
-    {"candidate": {"version": "never", "since": "2026-11-30T00:00:00Z"}},
+    {"candidate": {"version": "1.0.0", "startedAt": "2026-11-30T00:00:00z"}},
+    {"candidate": {"version": "1.0.0", "startedAt": "9999-12-31T23:59:59Z", "waitingSince": "9999-12-31T23:59:59Z"}},
+    {"candidate": {"version": "never", "startedAt": "2026-11-30T00:00:00Z"}},
     {"history": [{"version": "x", "outcome": "Promoted"}, {"version": ""}] * 50},
 ]
 
@@ -188,7 +188,7 @@ def test_a_status_written_by_hand_is_made_right(operator, kubectl):
 
         def right(wrong=nonsense):
             status = get(kubectl, "iep", "e")["status"]
-            since = status.get("candidate", {}).get("since", "")
+            since = status.get("candidate", {}).get("startedAt", "")
             if "stable" in status or status["phase"] != "Progressing" or not since.startswith("20"):
                 raise NotYet(json.dumps([wrong, status]))
             return True
