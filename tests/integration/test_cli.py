@@ -244,7 +244,7 @@ def test_what_its_strategy_holds_back_is_promoted_by_hand(two, iv):
     assert pinned.returncode == 1
     slow = iv("promote", "news-sentiment", "2.4.2", "--skip-steps", "--yes", "--timeout", "3")
     assert slow.returncode == 1
-    assert "version 2.4.2 takes over when it is Ready, and is not after 3 s" in slow.stderr
+    assert "version 2.4.2 takes over when it is Ready; not within 3 s" in slow.stderr
     pods_are_ready(two, "2.4.2")
     serves(two, "2.4.2")
     rest(two)

@@ -96,7 +96,7 @@ def _tell(wish: Wish, answer: Answer | None, waited: Waited, output: Format, tim
     if answer is None:
         raise UserError(f"asked: {wish.annotation}, but {silence(timeout)}")
     if not answer.final:
-        raise UserError(f"{answer.message}, and is not after {timeout:g} s: kubectl iv status {wish.endpoint}")
+        raise UserError(f"{answer.message}; not within {timeout:g} s: kubectl iv status {wish.endpoint}")
     if not _good(wish, answer):
         raise UserError(answer.message)
 

@@ -3,6 +3,7 @@
 import json
 import math
 from collections.abc import Iterator, Mapping
+from dataclasses import replace
 from typing import Any
 from urllib.parse import urlencode
 
@@ -21,8 +22,8 @@ class PrometheusError(Exception):
     """It can't be asked, or does not answer as Prometheus does; the text names the address."""
 
 
-def fetch_series(url: str, report: Report, names: Mapping[str, str]) -> tuple[Series, ...]:
-    """Ask for the measures of both versions over the time of the release.
+def fetch_series(url: str, report: Report, names: Mapping[str, str]) -> Report:
+    """Return the report with the measures of both versions over the time of the release.
 
     Args:
         url: of Prometheus, without ``/api/v1``.
@@ -32,17 +33,17 @@ def fetch_series(url: str, report: Report, names: Mapping[str, str]) -> tuple[Se
         PrometheusError: there is no answer.
     """
     if not report.since or not report.until:
-        return ()
+        return report
     begin, end = (parse_timestamp(moment).timestamp() for moment in (report.since, report.until))
     margin = max(15.0, 0.04 * (end - begin))
     step = max(1, math.ceil((end - begin + 2 * margin) / _POINTS))
-    found = []
+    window, found = max(30, 4 * step), []
     for version, name in names.items():
-        for measure, query in _queries(report.namespace, name, window_s=max(30, 4 * step)).items():
+        for measure, query in _queries(report.namespace, name, window).items():
             params = {"query": query, "start": f"{begin - margin:.3f}", "end": f"{end + margin:.3f}", "step": str(step)}
             points = tuple(_points(_ask(url, params)))
             found.append(Series(measure, version, points))
-    return tuple(found)
+    return replace(report, series=tuple(found), series_window_seconds=window)
 
 
 def _queries(namespace: str, name: str, window_s: int) -> dict[str, str]:

@@ -86,10 +86,10 @@ def _with_series(report: Report, url: str | None, versions: list[Object]) -> Rep
         names[report.version] = report.name
     both = [v for v in (report.compared_with, report.version) if v in names]
     try:
-        series = fetch_series(url, report, {str(v): names[v] for v in both})
+        measured = fetch_series(url, report, {str(v): names[v] for v in both})
     except PrometheusError as error:
         say(f"note: no plots: {error}")
         return replace(report, series_missing=f"No plots: {error}")
-    if not any(point.value is not None for s in series for point in s.points):
+    if not any(point.value is not None for s in measured.series for point in s.points):
         return replace(report, series_missing=f"Prometheus at {url} has nothing of these versions and this time.")
-    return replace(report, series=series)
+    return measured

@@ -104,7 +104,7 @@ def _finish(cluster: Cluster, move: Move, output: Format, timeout: float | None)
 
 def _until_it_serves(move: Move) -> Waiting:
     def hopeless(seen: Seen) -> str | None:
-        return None if move.refusals else _hopeless(seen.view, move.to)
+        return _hopeless(seen.view, move.to, insists=bool(move.refusals))
 
     return Waiting(
         heard=lambda seen: seen.view.up_to_date,
@@ -130,11 +130,11 @@ def _tell(view: EndpointView, wanted: str) -> str:
     return f"{view.reason}: {view.message}"
 
 
-def _hopeless(view: EndpointView, wanted: str) -> str | None:
+def _hopeless(view: EndpointView, wanted: str, *, insists: bool) -> str | None:
     """Say why the endpoint won't get there: what is Stalled waits for a person."""
     if not view.up_to_date:
         return None
-    for version in view.versions:
+    for version in view.versions if not insists else ():
         if version.version == wanted and version.role == "Failed":
             return f"version {wanted} failed: {version.message}"
     if view.phase == "Stalled":

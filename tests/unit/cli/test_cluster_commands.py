@@ -174,6 +174,14 @@ def test_force_insists(iv, cluster):
     assert len(cluster.patches) == 1
 
 
+def test_who_insists_is_told_when_it_fails_again(iv, cluster):
+    conditions = [{"type": "Stalled", "status": "True", "reason": "PinnedVersionFailed", "message": "it failed again"}]
+    cluster.after_patch = reconciled(stable="2.4.1", phase="Stalled", conditions=conditions)
+    result = iv("rollback", "news-sentiment", "2.3.0", "--force")
+    assert result.exit_code == 1
+    assert "endpoint news-sentiment is stalled: it failed again" in result.stderr
+
+
 def test_rollback_that_takes_too_long(iv, cluster):
     cluster.after_patch = reconciled(stable="2.4.1", phase="Progressing")
     result = iv("rollback", "news-sentiment", "2.4.0", "--timeout", "0.3", "-o", "json")

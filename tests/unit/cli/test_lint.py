@@ -81,7 +81,9 @@ def test_gates_are_checked_as_far_as_that_goes_without_a_prometheus(iv, files, a
     assert result.exit_code == 0
     taken, unknown = result.stdout.splitlines()
     assert "spec.traffic.gates[0].name: p95 is a gate of the operator's own: choose another name" in taken
-    assert "spec.traffic.gates[1].promql: promql has the placeholder {{ nmae }}, which there is not: known are" in unknown
+    assert (
+        "spec.traffic.gates[1].promql: promql has the placeholder {{ nmae }}, which there is not: known are" in unknown
+    )
 
 
 def test_two_objects_with_one_version_of_an_endpoint(iv, files, a_manifest):

@@ -91,7 +91,7 @@ def test_skip_steps_waits_until_it_serves(iv, cluster):
     operator(cluster, candidate={"skipSteps": True})
     result = iv("promote", "news-sentiment", "--skip-steps", "-y", "--timeout", "0.3")
     assert result.exit_code == 1
-    assert "version 2.4.2 takes over when it is Ready, and is not after 0.3 s" in result.stderr
+    assert "version 2.4.2 takes over when it is Ready; not within 0.3 s" in result.stderr
 
 
 def test_what_was_held_back_has_not_moved_on_before_it_serves(iv, cluster):
@@ -128,6 +128,14 @@ def test_abort(iv, cluster):
     assert result.stdout.startswith("version 2.4.2: Aborted: aborted by ci, after ")
     assert asked(cluster)["metadata"]["annotations"][ACTION] == f"abort 2.4.2 {ASKED}"
     assert "2.4.1 gets all requests back at once" in result.stderr
+
+
+def test_a_yes_to_a_step_that_has_not_begun_is_kept_for_it(iv, cluster):
+    not_begun(cluster.endpoint())
+    result = iv("promote", "news-sentiment", "--timeout", "0.3")
+    assert result.exit_code == 1
+    assert "canary step 2 of 3, 25 % ends as soon as it has begun" in result.stderr
+    assert "the step of 2.4.2 ends as soon as it has begun; not within 0.3 s" in result.stderr
 
 
 @pytest.mark.parametrize("command", ["promote", "abort"])
@@ -182,7 +190,6 @@ def first(endpoint):
         (("promote", "9.9.9"), no_candidate, "endpoint news-sentiment has no version 9.9.9: there are 2.4.2, 2.4.1"),
         (("promote", "2.4.0"), None, "the candidate of news-sentiment is 2.4.2, not 2.4.0: promote that one"),
         (("promote",), starting, "version 2.4.2 is not in a step yet (starting, no requests yet): ask again when it is"),
-        (("promote",), not_begun, "version 2.4.2 is not in a step yet (canary step 2 of 3, 25 %)"),
         (("abort",), no_candidate, "no release of news-sentiment is under way"),
         (("abort", "2.4.0"), None, "the candidate of news-sentiment is 2.4.2, not 2.4.0: abort that one"),
         (("abort",), first, "no other version serves: there is nothing to go back to (kubectl delete iv news-sentiment-2.4.2"),

@@ -179,7 +179,7 @@ def test_what_the_cluster_says_is_text(full):
 @pytest.mark.parametrize("gone", ["since", "until", "steps", "gates", "message", "digest", "instead"])
 def test_a_page_of_little(endpoint, gone):
     entry = endpoint["status"]["history"][0]
-    del entry[gone]
+    entry.pop(gone, None)
     assert "2.4.1" in make_page(collect(endpoint, [], "2.4.1", NOW))
 
 

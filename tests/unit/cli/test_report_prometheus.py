@@ -79,7 +79,7 @@ def test_both_versions_over_the_time_of_the_release(prometheus):
     began = datetime.now(UTC)
 
     def look():
-        series = fetch_series(prometheus.url, report(began, datetime.now(UTC)), NAMES)
+        series = fetch_series(prometheus.url, report(began, datetime.now(UTC)), NAMES).series
         last = {(s.measure, s.version): [p.value for p in s.points if p.value is not None] for s in series}
         if not all(last.values()):
             raise NotYet({key: len(values) for key, values in last.items()})
@@ -96,7 +96,7 @@ def test_both_versions_over_the_time_of_the_release(prometheus):
 
 def test_a_time_of_which_nothing_is_known(prometheus):
     long_ago = datetime(2020, 1, 1, tzinfo=UTC), datetime(2020, 1, 9, tzinfo=UTC)
-    series = fetch_series(prometheus.url, report(*long_ago), NAMES)
+    series = fetch_series(prometheus.url, report(*long_ago), NAMES).series
     assert len(series) == 8
     assert not any(p.value is not None for s in series for p in s.points)
 

@@ -58,6 +58,14 @@ def test_a_status_of_an_earlier_spec_is_told(endpoint, versions):
     assert not view_endpoint(endpoint, versions).up_to_date
 
 
+def test_a_version_that_somebody_insists_on_says_how_it_does_now(endpoint, versions):
+    version = by_version(versions, "2.3.0")
+    set_condition(version, "Reconciling", "True", "Canary", "version 2.3.0 has 20 %")
+    assert view_versions(versions, None)[3].reason == "ReleaseFailed"
+    version["status"]["role"] = "Candidate"
+    assert view_versions(versions, None)[3].reason == "Canary"
+
+
 def test_versions_go_to_their_endpoint_and_namespace(versions):
     views = view_endpoints([obj for obj in OBJECTS if obj["kind"] == "InferenceEndpoint"], versions)
     assert [(view.namespace, view.name, len(view.versions)) for view in views] == [

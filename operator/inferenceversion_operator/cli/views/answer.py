@@ -36,9 +36,18 @@ def answer_to(wish: Wish, before: Object, after: Object, versions: Sequence[Obje
         before: the endpoint when it was asked.
         after: the endpoint now, with its versions.
     """
-    if (after.get("status") or {}).get("observedAction") != wish.annotation:
-        return None
+    status = after.get("status") or {}
+    if status.get("observedAction") != wish.annotation:
+        return _kept(wish, status.get("candidate") or {})
     return _ended(wish, before, after) or _went_on(wish, before, after, versions)
+
+
+def _kept(wish: Wish, candidate: Object) -> Answer | None:
+    """Return that the operator keeps the wish for the step that it is about, which has not begun."""
+    about_it = candidate.get("version") == wish.version and candidate.get("step") == wish.step
+    if wish.verb == "promote" and not wish.skip_steps and about_it and not candidate.get("since"):
+        return Answer("Waiting", f"the step of {wish.version} ends as soon as it has begun")
+    return None
 
 
 def _ended(wish: Wish, before: Object, after: Object) -> Answer | None:

@@ -55,7 +55,8 @@ def _candidate(old: CandidateView | None, new: CandidateView | None) -> Iterator
         yield f"candidate {new.version}: its gates pass; waits for kubectl iv promote"
     verdicts = {gate.name: gate.verdict for gate in same.gates} if same else {}
     for gate in new.gates:
-        if verdicts.get(gate.name) != gate.verdict:
+        known = verdicts.get(gate.name, "Inconclusive")  # a step begins with too little to tell
+        if known != gate.verdict:
             bound = f" ({gate.value} {gate.bound})" if gate.value is not None and gate.bound else ""
             why = f": {gate.message}" if gate.message and gate.verdict != "Pass" else ""
             yield f"candidate {new.version}: gate {gate.name} {gate.verdict}{bound}{why}"

@@ -7,7 +7,7 @@ from typing import Any
 from inferenceversion_operator.api.semver import is_semver
 from inferenceversion_operator.cli.errors import UserError
 from inferenceversion_operator.cli.views.candidate import place
-from inferenceversion_operator.cli.views.release import how_released
+from inferenceversion_operator.cli.views.release import how_released, served
 from inferenceversion_operator.cli.views.status import EndpointView, State, VersionView, view_endpoint
 from inferenceversion_operator.core.rollout.choose import once_stable
 
@@ -49,8 +49,8 @@ def plan_rollback(endpoint: Object, versions: Sequence[Object], wanted: str) -> 
     view = view_endpoint(endpoint, versions)
     target = _find(view, wanted)
     to = target.version if target else wanted
-    served = to in _once_stable(endpoint)
     obj = _object_of(versions, target)
+    before = target is not None and served(obj, endpoint)
     return Move(
         endpoint=view.name,
         namespace=view.namespace,
@@ -58,11 +58,11 @@ def plan_rollback(endpoint: Object, versions: Sequence[Object], wanted: str) -> 
         from_stable=view.stable,
         from_pin=view.pin,
         ready_replicas=target.ready_replicas if target else 0,
-        served_before=served,
+        served_before=before,
         nothing_to_do=view.stable == to == view.pin,
         impossible=tuple(_impossible(view, target, wanted, obj)),
         refusals=tuple(_refusals(target)),
-        notes=tuple(_notes(view, target, obj, served=served, warm=_warm(endpoint))),
+        notes=tuple(_notes(view, target, obj, before=before, warm=_warm(endpoint))),
     )
 
 
@@ -74,8 +74,10 @@ def previous_version(endpoint: Object, versions: Sequence[Object]) -> str:
     """
     view = view_endpoint(endpoint, [v for v in versions if not v["metadata"].get("deletionTimestamp")])
     there = {version.version: version for version in view.versions}
-    for version in _once_stable(endpoint):
-        if version != view.stable and version in there and there[version].role != "Failed":
+    mine = {version.version: _object_of(versions, version) for version in view.versions}
+    for version in once_stable((endpoint.get("status") or {}).get("history") or ()):
+        stands = version in there and there[version].role != "Failed" and served(mine[version], endpoint)
+        if version != view.stable and stands:
             return version
     raise UserError(
         f"endpoint {view.name} has no earlier version to go back to: its history names none that still exists "
@@ -107,10 +109,6 @@ def _object_of(versions: Iterable[Object], target: VersionView | None) -> Object
     return next((v for v in versions if target and v["metadata"]["name"] == target.name), {"metadata": {}})
 
 
-def _once_stable(endpoint: Object) -> tuple[str, ...]:
-    return once_stable((endpoint.get("status") or {}).get("history") or [])
-
-
 def _warm(endpoint: Object) -> int:
     return int(((endpoint.get("spec") or {}).get("retention") or {}).get("warm", 1))
 
@@ -136,18 +134,18 @@ def _refusals(target: VersionView | None) -> Iterable[str]:
         yield f"version {target.version} can't become Ready: {target.reason}: {target.message}"
 
 
-def _notes(view: EndpointView, target: VersionView | None, obj: Object, *, served: bool, warm: int) -> Iterable[str]:
+def _notes(view: EndpointView, target: VersionView | None, obj: Object, *, before: bool, warm: int) -> Iterable[str]:
     if target is None:
         return
     if view.stable == target.version:
         pass
     elif target.ready_replicas:
-        then = ": traffic moves at once" if served else ""
+        then = ": traffic moves at once" if before else ""
         yield f"version {target.version} is warm ({target.ready_replicas} ready){then}"
     else:
         meanwhile = f"; {view.stable} serves meanwhile" if view.stable else ""
         yield f"version {target.version} has no ready replica: it is started first{meanwhile}"
-    if view.stable and not served and view.stable != target.version:
+    if view.stable and not before and view.stable != target.version:
         yield f"version {target.version} was never stable here: it is released like a new one, {how_released(obj)}"
         if view.paused:
             yield f"the endpoint is paused: nothing moves until kubectl iv resume {view.name}"

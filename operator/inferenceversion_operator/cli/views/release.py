@@ -6,6 +6,9 @@ from typing import Any
 from inferenceversion_operator.api.parse import parse_version
 from inferenceversion_operator.api.types import InferenceVersion, Shadow, Step, Strategy
 from inferenceversion_operator.cli.views.age import span
+from inferenceversion_operator.core.rollout.choose import served_before
+
+Object = Mapping[str, Any]
 
 
 def steps_of(version: InferenceVersion) -> tuple[str, ...]:
@@ -18,18 +21,27 @@ def steps_of(version: InferenceVersion) -> tuple[str, ...]:
     return (*steps, "100 %")
 
 
-def at_once(version: InferenceVersion, once_stable: Sequence[str], stable: str | None) -> str | None:
+def served(version: Object, endpoint: Object) -> bool:
+    """Say whether this very snapshot was stable before, by the endpoint's history."""
+    history = (endpoint.get("status") or {}).get("history") or ()
+    try:
+        return served_before(history, parse_version(version))
+    except (KeyError, TypeError, ValueError):  # an older or newer schema let it in
+        return False
+
+
+def at_once(version: InferenceVersion, history: Sequence[Object], stable: str | None) -> str | None:
     """Return why the version goes through no steps; None where it does."""
     if stable is None:
         return "the first version of an endpoint takes over at once"
-    if version.version in once_stable:
+    if served_before(history, version):
         return "it was stable before, so it takes over at once"
     if version.traffic.strategy is Strategy.IMMEDIATE:
         return "traffic.strategy Immediate: all at once, when it is Ready"
     return None
 
 
-def how_released(version: Mapping[str, Any]) -> str:
+def how_released(version: Object) -> str:
     """Return the strategy of a new version in a sentence."""
     try:
         read = parse_version(version)

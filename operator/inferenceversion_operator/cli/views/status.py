@@ -6,6 +6,7 @@ from enum import StrEnum
 from typing import Any
 
 from inferenceversion_operator.api.semver import is_semver, precedence
+from inferenceversion_operator.api.types import Role
 from inferenceversion_operator.cli.views.candidate import CandidateView, view_candidate
 from inferenceversion_operator.cli.views.wanted import held_back
 from inferenceversion_operator.core.conditions import find
@@ -141,6 +142,8 @@ def _told(status: Object) -> tuple[State, Object]:
     conditions = status.get("conditions")
     for kind, state in _TELLING.items():
         condition = find(conditions, kind)
+        if kind == "Failed" and status.get("role") == Role.CANDIDATE:
+            continue  # somebody insists, and how that goes is told by the others
         if condition and condition["status"] == "True":
             return state, condition
     return State.UNKNOWN, find(conditions, "Ready") or {}

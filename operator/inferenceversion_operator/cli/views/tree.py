@@ -9,10 +9,12 @@ from rich.tree import Tree
 
 from inferenceversion_operator.cli.views.candidate import CandidateView, GateView, lasting, place, waits_for
 from inferenceversion_operator.cli.views.status import EndpointView, State, VersionView, short_digest
+from inferenceversion_operator.core.gates.scope import Phase
 
 _ROLE_STYLES = {"Stable": "green", "Candidate": "yellow", "Warm": "cyan", "Failed": "bold red"}
 _STATE_STYLES = {State.CURRENT: "green", State.IN_PROGRESS: "yellow", State.FAILED: "bold red", State.UNKNOWN: "dim"}
 _VERDICT_STYLES = {"Pass": "green", "Fail": "bold red", "Inconclusive": "yellow"}
+_STAGES = (Phase.SHADOW, Phase.CANARY)
 _Cell = tuple[str, str]  # text, style
 
 
@@ -47,6 +49,10 @@ def _head(view: EndpointView) -> Text:
 
 
 def _sentence(view: EndpointView) -> Text:
+    if view.candidate and view.candidate.gates and view.state is State.IN_PROGRESS and view.up_to_date:
+        # What its gates say stands below, one a line.
+        told = f"version {view.candidate.version}: {place(view.candidate)}; version {view.stable} serves"
+        return Text(f"{view.reason}: {told}", style=_STATE_STYLES[view.state])
     behind = ""
     if not view.up_to_date and view.reason != "NoStatus":
         behind = " (of an earlier spec; the operator has not seen the last change yet)"
@@ -73,9 +79,9 @@ def _gate(gate: GateView) -> tuple[_Cell, ...]:
 
 
 def _version(view: VersionView) -> tuple[_Cell, ...]:
-    why = view.reason if view.state is State.CURRENT else f"{view.reason}: {view.message}"
-    if view.held:
-        why = view.held
+    # Of a release under way the candidate's own branch tells.
+    plain = view.state is State.CURRENT or view.reason in _STAGES
+    why = view.held or (view.reason if plain else f"{view.reason}: {view.message}")
     return (
         (view.version + (" (pinned)" if view.pinned else ""), "bold"),
         (view.role, _ROLE_STYLES.get(view.role, "")),

@@ -6,7 +6,8 @@ from typing import Any
 
 from inferenceversion_operator.api.parse import parse_endpoint, parse_version
 from inferenceversion_operator.api.types import InferenceEndpoint, InferenceVersion
-from inferenceversion_operator.core.rollout.choose import choose_version, once_stable
+from inferenceversion_operator.cli.views.release import served
+from inferenceversion_operator.core.rollout.choose import choose_version
 from inferenceversion_operator.core.snapshot import Settings, Snapshot
 from inferenceversion_operator.outcome import Stalled
 
@@ -35,7 +36,7 @@ def held_back(endpoint: Object, versions: Iterable[Object]) -> dict[str, str]:
         held[free] = f"held back: the endpoint is pinned to {view.pin} (kubectl iv unpin {name})"
     wanted = _choose(view, there)
     under_way = (status.get("candidate") or {}).get("version")
-    back = view.pin == wanted and wanted in once_stable(status.get("history") or ())
+    back = view.pin == wanted and any(_number(v) == wanted and served(v, endpoint) for v in there)
     if view.paused and wanted and wanted not in (stable, under_way) and not back:
         held[wanted] = f"held back: the endpoint is paused (kubectl iv resume {name})"
     return held
@@ -49,6 +50,10 @@ def _choose(endpoint: InferenceEndpoint, versions: Iterable[Object]) -> str | No
     except Stalled:
         return None
     return chosen.version if chosen else None
+
+
+def _number(version: Object) -> Any:
+    return (version.get("spec") or {}).get("version")
 
 
 def _parse(version: Object) -> InferenceVersion | None:

@@ -114,8 +114,8 @@ def _held_named(view: EndpointView, endpoint: Object, versions: Sequence[Object]
 
 
 def _refuse_early(endpoint: str, candidate: CandidateView) -> None:
-    """Refuse what the operator would let pass unheeded: a step that has not begun can't be ended."""
-    if candidate.since is None or candidate.phase == Phase.STARTING:
+    """Refuse to end a step that nobody has seen."""
+    if candidate.phase == Phase.STARTING:
         skip = f"kubectl iv promote {endpoint} {candidate.version} --skip-steps"
         raise UserError(
             f"version {candidate.version} is not in a step yet ({place(candidate)}): ask again when it is, or let it "
@@ -133,9 +133,9 @@ def _nothing_to(verb: Verb, view: EndpointView, wanted: str | None, endpoint: Ob
         known = ", ".join(version.version for version in view.versions) or "none"
         message = f"endpoint {name} has no version {wanted}: there are {known}"
     else:
-        served = once_stable((endpoint.get("status") or {}).get("history") or ())
+        history = (endpoint.get("status") or {}).get("history") or ()
         why = f"no release of {name} is under way (stable: {view.stable or 'none'}; {view.reason}: {view.message})"
-        message = f"{why}{_way_out(name, found, served)}"
+        message = f"{why}{_way_out(name, found, once_stable(history))}"
     return UserError(message)
 
 
@@ -162,7 +162,8 @@ def _notes_of_step(candidate: CandidateView | None) -> tuple[str, ...]:
     then = "it gets all requests" if last or not candidate.steps else "the next step begins"
     open_gates = [f"{gate.name} ({gate.verdict})" for gate in candidate.gates if gate.verdict != "Pass"]
     despite = f", whatever its gates say now: {', '.join(open_gates)}" if open_gates else ""
-    return (f"version {candidate.version}: {place(candidate)} ends{despite}; {then}",)
+    early = "" if candidate.since else " as soon as it has begun"
+    return (f"version {candidate.version}: {place(candidate)} ends{early}{despite}; {then}",)
 
 
 def _notes_of_skip(view: EndpointView, version: str) -> tuple[str, ...]:

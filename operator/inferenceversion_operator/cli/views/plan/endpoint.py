@@ -13,7 +13,7 @@ from inferenceversion_operator.cli.views.release import at_once, steps_of
 from inferenceversion_operator.core.conditions import find
 from inferenceversion_operator.core.decide import decide
 from inferenceversion_operator.core.plan import Plan
-from inferenceversion_operator.core.rollout.choose import choose_version, once_stable
+from inferenceversion_operator.core.rollout.choose import choose_version
 from inferenceversion_operator.core.snapshot import Broken, Settings, Snapshot
 from inferenceversion_operator.outcome import Stalled
 
@@ -85,7 +85,7 @@ def plan_endpoint(key: tuple[str, str], before: Scene, after: Scene, settings: S
     status = then_plan.endpoint_status.status if then_plan.endpoint_status else {}
     stable = (before.endpoint or {}).get("status", {}).get("stable")
     released = wanted is not None and wanted.version != stable
-    why = at_once(wanted, once_stable(_history(before)), stable) if wanted and released else None
+    why = at_once(wanted, _history(before), stable) if wanted and released else None
     return EndpointPlan(
         namespace=key[0],
         name=key[1],

@@ -89,7 +89,7 @@ class _Scale:
     high: float
 
     def x(self, at: float) -> float:
-        share = (min(max(at, self.begin), self.end) - self.begin) / (self.end - self.begin)
+        share = (at - self.begin) / (self.end - self.begin)
         return round(LEFT + share * (WIDTH - LEFT - RIGHT), 1)
 
     def y(self, value: float) -> float:
@@ -156,7 +156,7 @@ def _range(values: Sequence[float]) -> tuple[float, float]:
 def _path(line: Line, scale: _Scale, floor: float) -> Path:
     runs: list[list[tuple[float, float]]] = [[]]
     for point in line.points:
-        if point.value is None:
+        if point.value is None or not scale.begin <= point.at <= scale.end:
             runs.append([])
         else:
             runs[-1].append((scale.x(point.at), scale.y(point.value)))
@@ -173,8 +173,8 @@ def _polyline(run: Sequence[tuple[float, float]]) -> str:
 
 
 def _box(span: Span, scale: _Scale) -> Box:
-    x = scale.x(span.begin)
-    return Box(span.name, x, round(scale.x(span.end) - x, 1))
+    x = scale.x(max(span.begin, scale.begin))
+    return Box(span.name, x, round(scale.x(min(span.end, scale.end)) - x, 1))
 
 
 def _nice(low: float, high: float) -> list[float]:

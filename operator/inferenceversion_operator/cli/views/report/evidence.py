@@ -64,9 +64,10 @@ class Report:
         outcome: Promoted, Failed, Aborted, Superseded; UnderWay while it goes on.
         until: when it ended; while it goes on, when this was written.
         compared_with: the version that was stable meanwhile.
-        strategy: how it was to be released, by the spec as it is now; None where the version is gone.
+        strategy: how it was to be released, by the spec as it is now; None where it went through no steps, or is gone.
         changes: what differs from ``compared_with``; None where one of the two is gone.
-        series: empty where Prometheus was not asked; ``series_missing`` says why there are none.
+        series: empty where Prometheus was not asked; ``series_missing`` says why there are none. Each point is over
+            the ``series_window_seconds`` before it.
     """
 
     namespace: str
@@ -89,6 +90,7 @@ class Report:
     changes: tuple[Change, ...] | None = None
     history: tuple[Past, ...] = ()
     series: tuple[Series, ...] = ()
+    series_window_seconds: int | None = None
     series_missing: str | None = None
 
 
@@ -123,7 +125,7 @@ def collect(endpoint: Object, versions: Sequence[Object], wanted: str | None, no
         by=entry.get("by"),
         compared_with=beside,
         compared_digest=_digest(other),
-        strategy=how_released(mine) if mine else None,
+        strategy=how_released(mine) if mine and (under_way or entry.get("steps")) else None,
         steps=_steps(entry.get("steps") or (), None if under_way else until),
         gates=view_gates(entry.get("gates")),
         changes=_changes(other, mine) if mine and other else None,
