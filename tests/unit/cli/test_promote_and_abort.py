@@ -47,6 +47,14 @@ def test_promote_is_a_yes_to_the_step_that_was_seen(iv, cluster):
     )
 
 
+def test_how_an_earlier_release_of_the_version_ended_is_no_answer(iv, cluster):
+    cluster.endpoint()["status"]["history"].insert(0, {"version": "2.4.2", "outcome": "Failed", "message": "long ago"})
+    operator(cluster, candidate={"step": 2, "weight": 50})
+    result = iv("promote", "news-sentiment")
+    assert result.exit_code == 0
+    assert "goes on: canary step 3 of 3" in result.stdout
+
+
 def test_of_two_people_the_second_skips_nothing(iv, cluster):
     operator(cluster)  # the candidate is in step 1 for this one, and the operator finds it elsewhere
     result = iv("promote", "news-sentiment", "2.4.2")
