@@ -20,8 +20,8 @@ export CLUSTER
 
 ##@ Try it
 .PHONY: demo
-demo: $(STAMP) ## A local cluster, the operator, real headlines through the Gateway
-	$(PY) -m demo up $(ARGS)
+demo: $(STAMP) ## A local cluster, the operator, releases under live traffic (ACT=rollback plays one act)
+	$(PY) -m demo up $(if $(ACT),--act $(ACT)) $(ARGS)
 
 .PHONY: demo-down
 demo-down: $(STAMP) ## Stop the demo; nothing stays behind

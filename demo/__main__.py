@@ -1,68 +1,120 @@
-"""``python -m demo up``: a cluster, the operator, a version, real answers. ``python -m demo down``: all of it away."""
+"""``python -m demo up``: a cluster, the operator, a story of releases. ``python -m demo down``: all of it away."""
 
 import argparse
 import os
 import subprocess
 import sys
 import time
+from contextlib import suppress
 from textwrap import dedent
 
-from demo.ask import ask_all, request_body, table
-from demo.cluster import RELEASE, ROOT, Cluster, CommandFailedError, NoClusterError, find_cluster, install_operator
-from demo.headlines import HEADLINES
-from demo.version import (
-    ENDPOINT,
-    NEXT_EXAMPLE,
-    NotServingError,
-    apply_example,
-    endpoint_host,
-    follow,
-    remove_versions,
+from demo.acts import ACTS
+from demo.ask import NotServingError, request_body
+from demo.cluster import (
+    PROMETHEUS,
+    RELEASE,
+    ROOT,
+    Cluster,
+    CommandFailedError,
+    NoClusterError,
+    find_cluster,
+    install_operator,
 )
+from demo.endpoint import Endpoint, StoryError
+from demo.manifests import ENDPOINT, FIRST
+from demo.say import heading, say
+from demo.stage import FOLDER, Stage
+from demo.version import remove_versions, tidy
+from inferenceversion_operator.cli.errors import UserError
 
-_STEPS = 5
+_KNOWN = (CommandFailedError, NoClusterError, NotServingError, StoryError, UserError, subprocess.TimeoutExpired)
+_NO_PROMETHEUS = (
+    "needs Prometheus, which its gates ask: say PROMETHEUS_URL (and PROMETHEUS_IN_CLUSTER, where pods reach it by "
+    "another address), then make demo again; docs/prometheus.md says what it has to scrape"
+)
 
 
 def main() -> int:
-    """Run one command; a known error is one message, never a traceback."""
-    parser = argparse.ArgumentParser(prog="python -m demo", description="See the operator release a version.")
+    """Run one command; a known error is one line, never a traceback."""
+    parser = argparse.ArgumentParser(prog="python -m demo", description="See the operator release versions.")
     commands = parser.add_subparsers(dest="command", required=True, metavar="COMMAND")
-    commands.add_parser("up", help="bring everything up and ask it; safe to repeat").set_defaults(run=up)
-    commands.add_parser("down", help="take everything away again").set_defaults(run=down)
+    up_parser = commands.add_parser("up", help="bring everything up and play the story; safe to repeat")
+    up_parser.add_argument("--act", choices=ACTS, help="one act alone; the rest is left as it is")
+    commands.add_parser("down", help="take everything away again")
+    options = parser.parse_args()
     try:
-        parser.parse_args().run()
-    except (CommandFailedError, NoClusterError, NotServingError) as error:
-        print(f"error: {error}", file=sys.stderr)
+        down() if options.command == "down" else up(options.act)
+    except _KNOWN as error:
+        print(f"error: {' '.join(str(error).split())}", file=sys.stderr)
         return 1
-    except subprocess.CalledProcessError as error:
+    except subprocess.CalledProcessError as error:  # `dev` has said why
         return int(error.returncode) or 1
     except KeyboardInterrupt:
-        print("interrupted; run the same command again to go on from here", file=sys.stderr)
+        print(
+            "interrupted; the same command again goes on from here, make demo-down takes it all away", file=sys.stderr
+        )
         return 130
     return 0
 
 
-def up() -> None:
-    """Bring up what is not there yet, and ask it."""
+def up(act: str | None) -> None:
+    """Bring up what is not there yet and play the story, or one act of it."""
     began = time.monotonic()
-    step(1, "a Kubernetes cluster with Envoy Gateway and Prometheus (the first time builds it: up to 20 minutes)")
+    stage = (find_stage() if act else None) or set_up()
+    for name in [act] if act else ACTS:
+        play(stage, name, alone=act is not None)
+    seen = stage.endpoint.look()
+    host = seen.host if seen else ""
+    print(f"\n{'done' if act else 'told'} after {time.monotonic() - began:.0f} s. {next_steps(stage.cluster, host)}")
+
+
+def play(stage: Stage, name: str, *, alone: bool) -> None:
+    """Play one act; what Ctrl-C leaves half released is taken away.
+
+    Raises:
+        StoryError: it can't be played.
+    """
+    act, began = ACTS[name], time.monotonic()
+    heading(f"{list(ACTS).index(name) + 1}/{len(ACTS)} {name}: {act.title}")
+    if act.gated and not (stage.cluster.prometheus or PROMETHEUS):
+        if alone:
+            raise StoryError(f"act {name} {_NO_PROMETHEUS}")
+        say(f"left out: this act {_NO_PROMETHEUS}")
+        return
+    try:
+        act.play(stage)
+    except KeyboardInterrupt:
+        print("\ninterrupted: taking away what is half released", file=sys.stderr, flush=True)
+        with suppress(*_KNOWN):
+            gone = tidy(stage)
+            print(f"{' and '.join(gone) or 'nothing'} was; make demo ACT={name} plays this act again", file=sys.stderr)
+        raise
+    say(f"({time.monotonic() - began:.0f} s)")
+
+
+def find_stage() -> Stage | None:
+    """Return what stands already; None where cluster, operator or 2.4.0 are missing."""
+    with suppress(NoClusterError, UserError):
+        cluster = find_cluster()
+        endpoint = Endpoint(cluster)
+        seen = endpoint.look()
+        first = seen.object_of(FIRST) if seen else None
+        if first:
+            return Stage(cluster, endpoint, first["spec"]["runtime"]["image"])
+    return None
+
+
+def set_up() -> Stage:
+    """Bring up the cluster, the images and the operator."""
+    heading("a Kubernetes cluster with Envoy Gateway and Prometheus (the first time builds it: up to 20 minutes)")
     subprocess.run([sys.executable, "-m", "dev", "up"], cwd=ROOT, check=True)
     cluster = find_cluster()
-    step(2, "the images of the operator and of the news-sentiment service")
+    heading("the images of the operator and of the news-sentiment service")
     operator, triton = (load(cluster, name) for name in ("operator", "triton-sentiment"))
-    step(3, "the operator, by its Helm chart")
+    heading("the operator, by its Helm chart")
     install_operator(cluster, operator)
     say(cluster.kubectl("get", "deployments", "--namespace=ivo-system").rstrip())
-    step(4, "version 2.4.0 of the service")
-    apply_example(cluster, triton, say)
-    follow(cluster, say)
-    step(5, "headlines through the Gateway")
-    host = endpoint_host(cluster)
-    answers = ask_all(cluster.gateway, host, HEADLINES)
-    say("\n".join(table(answers)))
-    say("\nversion and digest are headers of each answer: x-inference-version, x-inference-digest\n")
-    say(cluster.kubectl("get", "iv,iep").rstrip())
-    print(f"\nup after {time.monotonic() - began:.0f} s. {next_steps(cluster, host, triton)}")
+    return Stage(cluster, Endpoint(cluster), triton)
 
 
 def down() -> None:
@@ -83,32 +135,24 @@ def load(cluster: Cluster, name: str) -> str:
     return reference
 
 
-def next_steps(cluster: Cluster, host: str, image: str) -> str:
+def next_steps(cluster: Cluster, host: str) -> str:
     """Return what to try next: every line works as it is printed, in the repository's folder."""
     return dedent(f"""\
         Try next:
 
-          eval "$({os.path.relpath(sys.executable, ROOT)} -m dev env)"    # kubectl and KUBECONFIG for this shell
+          eval "$({os.path.relpath(sys.executable, ROOT)} -m dev env)"    # kubectl, kubectl iv, KUBECONFIG
           kubectl get iv,iep
+          kubectl iv status {ENDPOINT} --watch
           curl -si -H 'Host: {host}' http://{cluster.gateway}/v2/models/news_sentiment/infer \\
             -d '{request_body("Lost cat found alive after storm")}'
 
-          # the next version: it takes over when it is Ready, without a failed request
-          sed 's#image: .*/triton-sentiment@.*#image: {image}#' {NEXT_EXAMPLE} | kubectl apply -f -
-          kubectl get iv,iep --watch
+          # one act again, in another terminal than the one that watches: {", ".join(ACTS)}
+          make demo ACT=rollback
 
-          # back to 2.4.0, by name
-          kubectl patch iep {ENDPOINT} --type=merge -p '{{"spec": {{"version": "2.4.0"}}}}'
+          # what was applied, to change and to apply again under a higher version
+          ls {FOLDER}/{ENDPOINT}-*.yaml
 
         Stop it, nothing stays behind:  make demo-down""")
-
-
-def step(number: int, what: str) -> None:
-    print(f"\n[{number}/{_STEPS}] {what}", flush=True)
-
-
-def say(text: str) -> None:
-    print("\n".join(f"  {line}".rstrip() for line in text.splitlines()), flush=True)
 
 
 if __name__ == "__main__":

@@ -6,20 +6,38 @@ import time
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 
-from demo.version import NotServingError
-
 MODEL = "news_sentiment"
 LABELS = ("negative", "neutral", "positive")
+TIMEOUT_S = 10.0
+
+
+class NotServingError(Exception):
+    """The service does not answer in time; the message says what was seen last."""
 
 
 @dataclass(frozen=True, slots=True)
 class Answer:
+    """One headline and what was answered; ``sent`` and ``came`` are moments of ``time.monotonic``, in seconds."""
+
     headline: str
     label: str
     scores: tuple[float, ...]
     version: str
     digest: str
-    milliseconds: float
+    sent: float
+    came: float
+
+    @property
+    def milliseconds(self) -> float:
+        return (self.came - self.sent) * 1000
+
+
+@dataclass(frozen=True, slots=True)
+class NoAnswer:
+    """One headline that was sent, and what came instead of an answer."""
+
+    sent: float
+    why: str
 
 
 def request_body(headline: str) -> str:
@@ -27,30 +45,28 @@ def request_body(headline: str) -> str:
     return json.dumps({"inputs": [{"name": "TEXT", "datatype": "BYTES", "shape": [1, 1], "data": [headline]}]})
 
 
-def ask(gateway: str, host: str, headline: str) -> Answer | str:
-    """Send one headline; return the answer, or what the Gateway said instead."""
-    connection = http.client.HTTPConnection(gateway, timeout=10)
-    began = time.monotonic()
+def ask(gateway: str, host: str, headline: str) -> Answer | NoAnswer:
+    """Send one headline on a connection of its own."""
+    connection = http.client.HTTPConnection(gateway, timeout=TIMEOUT_S)
+    sent = time.monotonic()
     try:
         headers = {"Host": host, "Content-Type": "application/json"}
         connection.request("POST", f"/v2/models/{MODEL}/infer", request_body(headline), headers)
         response = connection.getresponse()
         body = response.read()
-    except OSError as error:
-        return str(error)
+        came = time.monotonic()
+        if response.status != 200:
+            return NoAnswer(sent, f"HTTP {response.status}: {body[:200].decode(errors='replace')}")
+        outputs = {output["name"]: output["data"] for output in json.loads(body)["outputs"]}
+        label, scores = str(outputs["LABEL"][0]), tuple(float(score) for score in outputs["SCORES"])
+    except (OSError, http.client.HTTPException) as error:
+        return NoAnswer(sent, str(error) or repr(error))
+    except (ValueError, KeyError, IndexError, TypeError) as error:
+        return NoAnswer(sent, f"not an answer of the model: {error!r}")
     finally:
         connection.close()
-    if response.status != 200:
-        return f"HTTP {response.status}: {body[:200].decode(errors='replace')}"
-    outputs = {output["name"]: output["data"] for output in json.loads(body)["outputs"]}
-    return Answer(
-        headline,
-        str(outputs["LABEL"][0]),
-        tuple(float(score) for score in outputs["SCORES"]),
-        response.getheader("x-inference-version", ""),
-        response.getheader("x-inference-digest", ""),
-        (time.monotonic() - began) * 1000,
-    )
+    version, digest = (response.getheader(f"x-inference-{name}", "") for name in ("version", "digest"))
+    return Answer(headline, label, scores, version, digest, sent, came)
 
 
 def ask_all(gateway: str, host: str, headlines: Sequence[str], patience: float = 30) -> list[Answer]:
@@ -63,9 +79,9 @@ def ask_all(gateway: str, host: str, headlines: Sequence[str], patience: float =
     answers = []
     for headline in headlines:
         answer = ask(gateway, host, headline)
-        while isinstance(answer, str):
+        while isinstance(answer, NoAnswer):
             if time.monotonic() > deadline:
-                raise NotServingError(f"the Gateway at {gateway} does not answer for {host}: {answer}")
+                raise NotServingError(f"the Gateway at {gateway} does not answer for {host}: {answer.why}")
             time.sleep(0.3)
             answer = ask(gateway, host, headline)
         answers.append(answer)

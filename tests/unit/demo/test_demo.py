@@ -1,42 +1,11 @@
+import subprocess
+
 import pytest
 
-from demo.ask import Answer, table
 from demo.cluster import ROOT, image_values, read_exports
-from demo.version import EXAMPLE, NEXT_EXAMPLE, news, with_image
-
-IMAGE = "localhost/triton-sentiment@sha256:" + "a" * 64
-
-
-@pytest.mark.parametrize("example", [EXAMPLE, NEXT_EXAMPLE])
-def test_the_examples_image_is_replaced_and_nothing_else(example):
-    before = (ROOT / example).read_text().splitlines()
-    after = with_image((ROOT / example).read_text(), IMAGE).splitlines()
-    changed = [(b.strip(), a.strip()) for b, a in zip(before, after, strict=True) if b != a]
-    assert [a for _, a in changed] == [f"image: {IMAGE}"]
-
-
-def test_an_example_without_a_placeholder_is_not_applied_as_it_is():
-    with pytest.raises(ValueError, match="0 placeholders"):
-        with_image("image: real@sha256:" + "1" * 64, IMAGE)
-
-
-def test_a_condition_is_told_when_it_changes_and_only_then():
-    told: dict[str, str] = {}
-    loading = {"conditions": [{"type": "Loaded", "status": "Unknown", "message": "loading"}]}
-    loaded = {"conditions": [{"type": "Loaded", "status": "True", "message": "Triton serves the model"}]}
-    assert list(news(loading, told)) == []
-    assert list(news(loaded, told)) == ["Loaded          True     Triton serves the model"]
-    assert list(news(loaded, told)) == []
-    assert list(news({}, told)) == []
-
-
-def test_the_table_has_a_line_an_answer():
-    answers = [Answer("Ferry is late", "negative", (0.9, 0.08, 0.02), "2.4.0", "sha256:" + "ab" * 32, 12.3)]
-    assert list(table(answers)) == [
-        "headline       label     neg/neu/pos     version  digest               took",
-        "-------------  --------  --------------  -------  -------------------  -----",
-        "Ferry is late  negative  0.90 0.08 0.02  2.4.0    sha256:abababababab  12 ms",
-    ]
+from demo.endpoint import Look
+from demo.version import told_before
+from inferenceversion_operator.cli.views.status import view_endpoint
 
 
 def test_exports_are_read_as_a_shell_would():
@@ -55,3 +24,32 @@ def test_exports_are_read_as_a_shell_would():
 )
 def test_an_image_becomes_values_of_the_chart(reference, values):
     assert image_values("image", reference) == {f"image.{key}": value for key, value in values.items()}
+
+
+PROMOTED = {"version": "2.4.0", "outcome": "Promoted"}
+
+
+@pytest.mark.parametrize(
+    ("versions", "history", "spec", "before"),
+    [
+        (["2.4.0"], [PROMOTED], {}, False),
+        ([], [], {}, False),
+        (["2.4.0", "2.4.1"], [PROMOTED], {}, True),
+        (["2.4.0"], [{"version": "2.4.1", "outcome": "Failed"}, PROMOTED], {}, True),
+        (["2.4.0"], [PROMOTED, PROMOTED], {}, True),
+        (["2.4.0"], [PROMOTED], {"version": "2.4.0"}, True),
+        (["2.4.0"], [PROMOTED], {"paused": True}, True),
+    ],
+)
+def test_a_story_that_was_told_before_begins_anew(versions, history, spec, before):
+    endpoint = {"metadata": {"name": "news-sentiment", "namespace": "default"}, "spec": spec}
+    objects = tuple(
+        {"metadata": {"name": f"n-{v}"}, "spec": {"version": v, "endpoint": "news-sentiment"}} for v in versions
+    )
+    assert told_before(Look(view_endpoint(endpoint, objects), tuple(history), objects)) is before
+
+
+@pytest.mark.parametrize(("words", "called"), [((), "-m demo up"), (("ACT=rollback",), "-m demo up --act rollback")])
+def test_make_demo_plays_the_story_or_one_act(words, called):
+    said = subprocess.run(["make", "-n", "demo", *words], cwd=ROOT, capture_output=True, text=True, check=True).stdout
+    assert next(line.rstrip() for line in said.splitlines() if "-m demo" in line).endswith(called)
