@@ -18,7 +18,7 @@ GOOD, NEXT = "2.4.0", "2.4.1"
 
 @pytest.fixture(scope="module")
 def served(ns: Namespace, image: str) -> Namespace:
-    ns.apply(sentiment(GOOD, image, slo=LAX_SLO))
+    ns.apply(good(GOOD, image))
     ns.wait_stable(GOOD)
     wait_until("waiting until the Gateway answers", lambda: not failed([ask(ns.target())]), within=30)
     return ns
@@ -31,7 +31,7 @@ def files(served: Namespace, operator_image: str) -> FileServer:
 
 @pytest.fixture
 def load(served: Namespace) -> Iterator[Load]:
-    with Load(served.target(), rate=25) as load:
+    with Load(served.target(), rate=25, timeout=40) as load:
         yield load
 
 
@@ -73,8 +73,14 @@ def test_a_slow_version_is_stopped_by_its_latency(served, image, files, load):
         variant="slow",
         slo=LAX_SLO,
         model=files.model("slow"),
-        triton={"parameters": {"delay_ms": "1500"}, "warmup": {"enabled": False}},
-        guardrails={"timeout": "6s"},
+        # Batches of up to 32 take 5 s each: slow, and nobody waits for long in the queue.
+        triton={
+            "maxBatchSize": 32,
+            "dynamicBatching": {"preferredBatchSizes": [32]},
+            "parameters": {"delay_ms": "5000"},
+            "warmup": {"enabled": False},
+        },
+        guardrails={"timeout": "30s"},
         traffic=canary(20, 60),
     )
     served.apply(slow)
@@ -96,7 +102,7 @@ def test_a_version_that_fails_requests_is_stopped_by_its_success_rate(served, im
     flaky = sentiment(NEXT, image, variant="flaky", slo=LAX_SLO, model=files.model("flaky"), traffic=canary(30, 60))
     served.apply(flaky)
     entry = wait_outcome(served, NEXT, "Failed")
-    assert gates_of(entry)["success-rate"] == "Fail"
+    assert gates_of(entry)["success-rate"] == "Fail", entry["message"]
     stopped = time.monotonic()
     wait_until("waiting for answers after it", lambda: len(load.since(stopped + 1)) > 40, within=20)
     after = load.since(stopped + 1)

@@ -18,7 +18,7 @@ BATCHES = {"maxBatchSize": 8, "dynamicBatching": {"preferredBatchSizes": [8], "m
 
 @pytest.fixture(scope="module")
 def served(ns: Namespace, image: str) -> Namespace:
-    ns.apply(sentiment(GOOD, image, slo=LAX_SLO))
+    ns.apply(good(GOOD, image))
     ns.wait_stable(GOOD)
     wait_until("waiting until the Gateway answers", lambda: not failed([ask(ns.target())]), within=30)
     return ns

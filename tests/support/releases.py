@@ -11,10 +11,10 @@ from tests.support.wait import NotYet, wait_until
 Object = dict[str, Any]
 _WITHIN = 120.0
 # What a small machine that runs the whole cluster keeps even while pods start; the slow build is far above.
-LAX_SLO = {"p95": "600ms", "p99": "1200ms", "errorRate": "1%"}
+LAX_SLO = {"p95": "2s", "p99": "4s", "errorRate": "1%"}
 
 
-_numbers = itertools.count(3001)
+_numbers = itertools.count(10_001)
 
 
 def good(version: str, image: str, **spec: Any) -> Object:

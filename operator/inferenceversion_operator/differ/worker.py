@@ -18,6 +18,7 @@ from inferenceversion_operator.differ.tally import Drop, Tally
 
 log = logging.getLogger(__name__)
 T = TypeVar("T")
+_GOLDEN = 2_654_435_769  # 2**32 by the golden ratio: its multiples fall evenly over what 32 bits can be
 _INLINE = 64 << 10  # bytes of bodies beyond which they are looked at in another thread, so that copies are still taken
 
 
@@ -47,6 +48,7 @@ class Worker:
         self._tally = tally
         self._sample = sample
         self._executor = executor
+        self._number = 0
 
     async def run(self) -> None:
         """Work until cancelled; whatever goes wrong with one copy is that copy's end alone."""
@@ -92,8 +94,10 @@ class Worker:
             self._keep(copy, judgement, stable, again, noise=True)
 
     def _asks_again(self, copy: Mirrored) -> bool:
-        """Choose by the hash of the request: the same one is always chosen, or never."""
-        return int(copy.digest[:8], 16) < self._plan.self_share * 2**32
+        """Choose by the request's hash and a running number: clients may send a few requests over and over."""
+        self._number = (self._number + 1) % 2**32
+        place = (int(copy.digest[:8], 16) + self._number * _GOLDEN) % 2**32
+        return place < self._plan.self_share * 2**32
 
     async def _aside(self, judging: Callable[[], T], copy: Mirrored, one: Answer, other: Answer) -> T:
         if len(copy.body) + len(one.body) + len(other.body) <= _INLINE:

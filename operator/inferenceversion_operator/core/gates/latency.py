@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from inferenceversion_operator.api.types import Slo
 from inferenceversion_operator.core.gates import asked
 from inferenceversion_operator.core.gates.answers import Answers, Unanswered
-from inferenceversion_operator.core.gates.evidence import Claim
+from inferenceversion_operator.core.gates.evidence import Claim, enough_for
 from inferenceversion_operator.core.gates.findings import NOTHING_YET, finding, in_short, unanswered, weigh
 from inferenceversion_operator.core.gates.reading import NO_DATA
 from inferenceversion_operator.core.gates.scope import Scope
@@ -51,7 +51,7 @@ P99 = Quantile("p99", 0.99)
 QUANTILES = (P95, P99)
 
 
-def within_objective(quantile: Quantile, objective: float, _scope: Scope, answers: Answers) -> Finding:
+def within_objective(quantile: Quantile, objective: float, scope: Scope, answers: Answers) -> Finding:
     """Decide on the bucket that ends at the objective: it is exact where a quantile is interpolated."""
     times = times_of(answers, asked.TIMES)
     if isinstance(times, Unanswered):
@@ -62,9 +62,10 @@ def within_objective(quantile: Quantile, objective: float, _scope: Scope, answer
         )
         return unanswered(quantile.name, Unanswered(NO_DATA, told))
     claim = Claim(times.slower_than(objective), times.total, quantile.slower)
-    verdict, reason = weigh(claim, quantile.enough, fewest=_FEWEST_TO_FAIL)
+    enough = enough_for(quantile.slower, scope.min_requests)
+    verdict, reason = weigh(claim, enough, fewest=_FEWEST_TO_FAIL)
     bound = f"bound {ms(objective)} (slo.{quantile.name})"
-    told = _told(quantile, times, bound, claim) + in_short(verdict, reason, quantile.enough)
+    told = _told(quantile, times, bound, claim) + in_short(verdict, reason, enough)
     value = _value(quantile, times)
     return finding(quantile.name, verdict, reason, told, value, f"<= {decimal(objective)}")
 
@@ -83,15 +84,16 @@ def beside_stable(quantile: Quantile, scope: Scope, answers: Answers) -> Finding
     near = times.bound_from(_allowed(ratio, stable_took))
     surely = times.bound_from(_allowed(ratio, baseline.quantile_at_most(quantile.share)))
     claim = Claim(times.slower_than(near), times.total, quantile.slower)
+    enough = enough_for(quantile.slower, scope.min_requests)
     verdict, reason = weigh(
         claim,
-        quantile.enough,
+        enough,
         surely=Claim(times.slower_than(surely), times.total, quantile.slower),
         fewest=_FEWEST_TO_FAIL,
     )
     stable = f"{_time(baseline, stable_took)} over {requests(baseline.total)}"
     bound = f"bound {_time(times, near)}, {short(ratio)} times that of stable {scope.stable.version} ({stable})"
-    told = _told(quantile, times, bound, claim) + in_short(verdict, reason, quantile.enough)
+    told = _told(quantile, times, bound, claim) + in_short(verdict, reason, enough)
     shown = None if math.isinf(near) else f"<= {decimal(near)}"
     return finding(name, verdict, reason, told, _value(quantile, times), shown)
 

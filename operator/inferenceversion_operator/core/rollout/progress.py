@@ -78,12 +78,17 @@ def _enter_first(
     problem = next((a for _, a in sorted(measured.answers.items()) if isinstance(a, Unanswered)), None)
     if problem is None:
         return Release(stable=stable, attempt=attempt.enter(stages[0], now), entered=True)
-    stalled = Stalled(
-        problem.reason, f"{problem.message}; no request goes to version {attempt.candidate.version} before"
-    )
+    told = _told_by_gate(problem, judge(scope, measured.answers))
+    stalled = Stalled(problem.reason, f"{told}; no request goes to version {attempt.candidate.version} before")
     due = measured.at + timedelta(seconds=attempt.candidate.traffic.interval_s)
-    release = replace(release, stalled=stalled, waits_for=problem.message)
+    release = replace(release, stalled=stalled, waits_for=told)
     return _ask(release, scope, now, asked_for) if now >= due else replace(release, recheck_at=due)
+
+
+def _told_by_gate(problem: Unanswered, findings: Iterable[Finding]) -> str:
+    """Name the gate whose query it is, where the query is the problem."""
+    asked = [finding.name for finding in findings if finding.reason == problem.reason == "BadQuery"]
+    return f"gate {', '.join(asked)}: {problem.message}" if asked else problem.message
 
 
 def _ask(release: Release, scope: Scope, now: datetime, subject: str) -> Release:
