@@ -6,10 +6,10 @@ import subprocess
 import sys
 import time
 from contextlib import suppress
-from textwrap import dedent
 
 from demo.acts import ACTS
-from demo.ask import NotServingError, request_body
+from demo.acts.report import next_steps
+from demo.ask import NotServingError
 from demo.cluster import (
     PROMETHEUS,
     RELEASE,
@@ -21,9 +21,9 @@ from demo.cluster import (
     install_operator,
 )
 from demo.endpoint import Endpoint, StoryError
-from demo.manifests import ENDPOINT, FIRST
+from demo.manifests import FIRST
 from demo.say import heading, say
-from demo.stage import FOLDER, Stage
+from demo.stage import Stage
 from demo.version import remove_versions, tidy
 from inferenceversion_operator.cli.errors import UserError
 
@@ -63,9 +63,9 @@ def up(act: str | None) -> None:
     stage = (find_stage() if act else None) or set_up()
     for name in [act] if act else ACTS:
         play(stage, name, alone=act is not None)
-    seen = stage.endpoint.look()
-    host = seen.host if seen else ""
-    print(f"\n{'done' if act else 'told'} after {time.monotonic() - began:.0f} s. {next_steps(stage.cluster, host)}")
+    print(f"\n{f'act {act}' if act else 'all of it'} took {time.monotonic() - began:.0f} s", flush=True)
+    if act in (None, "report"):
+        print(f"\n{next_steps(stage)}", flush=True)
 
 
 def play(stage: Stage, name: str, *, alone: bool) -> None:
@@ -73,6 +73,7 @@ def play(stage: Stage, name: str, *, alone: bool) -> None:
 
     Raises:
         StoryError: it can't be played.
+        SystemExit: it was interrupted.
     """
     act, began = ACTS[name], time.monotonic()
     heading(f"{list(ACTS).index(name) + 1}/{len(ACTS)} {name}: {act.title}")
@@ -84,11 +85,12 @@ def play(stage: Stage, name: str, *, alone: bool) -> None:
     try:
         act.play(stage)
     except KeyboardInterrupt:
-        print("\ninterrupted: taking away what is half released", file=sys.stderr, flush=True)
+        print("\ninterrupted; a version that is half released is deleted ...", file=sys.stderr, flush=True)
         with suppress(*_KNOWN):
-            gone = tidy(stage)
-            print(f"{' and '.join(gone) or 'nothing'} was; make demo ACT={name} plays this act again", file=sys.stderr)
-        raise
+            gone = " and ".join(tidy(stage)) or "there was none"
+            again = f"make demo ACT={name} plays this act again, make demo-down takes everything away"
+            print(f"... {gone}; {again}", file=sys.stderr)
+        raise SystemExit(130) from None
     say(f"({time.monotonic() - began:.0f} s)")
 
 
@@ -133,26 +135,6 @@ def load(cluster: Cluster, name: str) -> str:
     reference = cluster.load_image(name)
     say(f"{reference} ({time.monotonic() - began:.0f} s)")
     return reference
-
-
-def next_steps(cluster: Cluster, host: str) -> str:
-    """Return what to try next: every line works as it is printed, in the repository's folder."""
-    return dedent(f"""\
-        Try next:
-
-          eval "$({os.path.relpath(sys.executable, ROOT)} -m dev env)"    # kubectl, kubectl iv, KUBECONFIG
-          kubectl get iv,iep
-          kubectl iv status {ENDPOINT} --watch
-          curl -si -H 'Host: {host}' http://{cluster.gateway}/v2/models/news_sentiment/infer \\
-            -d '{request_body("Lost cat found alive after storm")}'
-
-          # one act again, in another terminal than the one that watches: {", ".join(ACTS)}
-          make demo ACT=rollback
-
-          # what was applied, to change and to apply again under a higher version
-          ls {FOLDER}/{ENDPOINT}-*.yaml
-
-        Stop it, nothing stays behind:  make demo-down""")
 
 
 if __name__ == "__main__":

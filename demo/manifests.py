@@ -23,7 +23,7 @@ _PLACEHOLDER = re.compile(r"^(\s*image:\s+)\S+/triton-sentiment@sha256:0{64}$", 
 # processors: what a request waits for is mostly one of them.
 SLO = {"p95": "1s", "p99": "2s", "errorRate": "0.1%"}
 IMMEDIATE = {"strategy": "Immediate"}
-# p99 takes 100 requests to tell. Each stage lasts a little longer than that takes at 20 requests a second.
+# Each stage lasts a little longer than its requests take to come at 20 a second, so that its verdicts are seen.
 _SHADOW = {
     "percent": 100,
     "minDuration": "10s",
@@ -32,8 +32,8 @@ _SHADOW = {
     "tolerance": {"absolute": "0.001"},
 }
 _STEPS = [
-    {"weight": 30, "minDuration": "22s", "minRequests": 100},
-    {"weight": 60, "minDuration": "13s", "minRequests": 100},
+    {"weight": 20, "minDuration": "15s", "minRequests": 40},
+    {"weight": 50, "minDuration": "10s", "minRequests": 50},
 ]
 STEPWISE = {
     "strategy": "ShadowThenCanary",

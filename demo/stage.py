@@ -34,6 +34,8 @@ class Stage:
         Raises:
             StoryError: it has none.
         """
+        if not self.cluster.gateway:
+            raise StoryError("where is the Gateway? say GATEWAY_ADDRESS (host:port, as it is reached from here)")
         seen = self.endpoint.look()
         if seen is None or not seen.host:
             raise StoryError(f"the endpoint has no address: {state_in_words(seen.view if seen else None)}")

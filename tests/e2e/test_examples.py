@@ -33,11 +33,17 @@ def emptied(cluster: Cluster, operator) -> Iterator[Cluster]:
     remove_versions(cluster)
 
 
-def test_the_demo_answers_every_headline_and_its_curl_line_works_as_printed(emptied: Cluster):
-    said = emptied.call([sys.executable, "-m", "demo", "up"], within=400)
+@pytest.mark.timeout(900)
+def test_the_demo_tells_its_story_and_its_curl_line_works_as_printed(emptied: Cluster):
+    said = emptied.call([sys.executable, "-m", "demo", "up"], within=840)
     rows = [line for line in said.splitlines() if "  sha256:" in line and " ms" in line]
     assert len(rows) == len(HEADLINES)
     assert all(re.search(r"(negative|neutral|positive) +\d\.\d\d \d\.\d\d \d\.\d\d  2\.4\.0", row) for row in rows)
+    assert len(re.findall(r"^  \d+ requests, 0 failed; 2\.4", said, re.MULTILINE)) == 3
+    assert "promoted: serves all traffic instead of 2.4.0" in said
+    assert "FAIL  mismatch " in said
+    assert "failed: 2.4.1 keeps all requests" in said
+    assert "answers of 2.4.2 that a client got: 0" in said
     curl = said[said.index("  curl ") :].split("\n\n")[0]
     answer = subprocess.run(["bash", "-euc", curl], capture_output=True, text=True, check=True, timeout=30).stdout
     head, _, body = answer.replace("\r", "").partition("\n\n")
