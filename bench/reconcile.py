@@ -58,13 +58,14 @@ async def run(folder: Path, sizes: list[int], say: Say) -> list[Numbers]:
     for size in sizes:
         place = folder / str(size)
         place.mkdir()
-        async with _bench(place, say) as bench:
+        async with started(place, say) as bench:
             results.append(await _measure(bench, size))
     return results
 
 
 @contextlib.asynccontextmanager
-async def _bench(folder: Path, say: Say) -> AsyncIterator[Bench]:
+async def started(folder: Path, say: Say) -> AsyncIterator[Bench]:
+    """Run a control plane with fake nodes and the operator for the length of a block."""
     with control_plane(folder, fake_nodes=_NODES, controller_qps=_CONTROLLER_QPS) as plane:
         kubectl = Kubectl(gotools.binary(paths(), "kubernetes", "kubectl"), plane.kubeconfig)
         kubectl.run("apply", "-f", str(ROOT / "crds"))
@@ -87,8 +88,8 @@ async def _measure(bench: Bench, size: int) -> Numbers:
     for number in range(rounds):
         bench.say(f"{size} versions, round {number + 1} of {rounds}")
         chunk = range(size * number // rounds, size * (number + 1) // rounds)
-        bare.append(await _chunk(bench, [_bare_job(n) for n in chunk]))
-        ours.append(await _chunk(bench, [_our_job(n) for n in chunk], probes=f"busy{number}"))
+        bare.append(await make(bench, [bare_job(n) for n in chunk]))
+        ours.append(await make(bench, [our_job(n) for n in chunk], probes=f"busy{number}"))
         bench.say(f"  {ours[-1]['rate']:.1f}/s, {ours[-1]['rate'] / bare[-1]['rate']:.2f} of the bare client")
     numbers = _compare(size, bare, ours)
     numbers["busy_probe"] = _quantiles([took for one in ours for took in one["probes"]])
@@ -111,7 +112,7 @@ def _compare(size: int, bare: list[Numbers], ours: list[Numbers]) -> Numbers:
     }
 
 
-async def _chunk(bench: Bench, jobs: list[Job], probes: str | None = None) -> Numbers:
+async def make(bench: Bench, jobs: list[Job], probes: str | None = None) -> Numbers:
     """Make some versions; measure until their children exist, and count until all is quiet again.
 
     Args:
@@ -174,7 +175,7 @@ def _cpu(bench: Bench) -> tuple[float, float]:
     return sum(map(meters.cpu_seconds, servers)), bench.operator.cpu_seconds()
 
 
-def _bare_job(number: int) -> Job:
+def bare_job(number: int) -> Job:
     """Write everything that exists in the end by server-side apply, side by side, and nothing else."""
     params = {"fieldManager": "bare", "force": "true"}
     requests = [
@@ -190,7 +191,8 @@ def _bare_job(number: int) -> Job:
     return Job(requests, objects.children(_BARE, number))
 
 
-def _our_job(name: int | str, namespace: str = _OURS) -> Job:
+def our_job(name: int | str, namespace: str = _OURS) -> Job:
+    """Create the version alone: the rest is the operator's."""
     body = objects.version(namespace, name)
     request = {"method": "POST", "path": INFERENCE_VERSION.path(namespace), "body": body}
     return Job([request], objects.children(namespace, name))
@@ -198,7 +200,7 @@ def _our_job(name: int | str, namespace: str = _OURS) -> Job:
 
 async def _single(bench: Bench, name: str) -> float:
     """Return the seconds from one version's creation to its Deployment, while nothing else is asked."""
-    job = _our_job(name, _PROBE)
+    job = our_job(name, _PROBE)
     started = time.perf_counter()
     await bench.client.request(**job.requests[0])
     took = await bench.arrivals.of(ident for ident in job.children if ident[0] == "Deployment") - started

@@ -62,7 +62,9 @@ def register(registry: kopf.OperatorRegistry, config: Config) -> None:
 
     for plural in ("inferenceversions", "inferenceendpoints"):
         # An index is filled before any handler runs, so the first decision already sees every version.
-        @kopf.index(GROUP, _VERSION, plural, registry=registry, id=f"know-{plural}")
+        @kopf.index(
+            GROUP, _VERSION, plural, registry=registry, id=f"know-{plural}", when=lambda **_: not runtime.working
+        )
         async def know(body: kopf.Body, **_: Any) -> None:
             runtime.cache.put(dict(body))
 

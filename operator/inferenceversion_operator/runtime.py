@@ -1,6 +1,7 @@
 """The running parts of the operator process and how they start and stop."""
 
 import asyncio
+import gc
 import logging
 import time
 from collections.abc import Mapping
@@ -33,7 +34,11 @@ _SYNC_TIMEOUT_S = 120.0
 
 
 class Runtime:
-    """Client, cache, watches, queue: made at start, ended at stop."""
+    """Client, cache, watches, queue: made at start, ended at stop.
+
+    Attributes:
+        working: everything that was there at the start is known, and decisions are made.
+    """
 
     def __init__(self, config: Config) -> None:
         self._config = config
@@ -43,7 +48,7 @@ class Runtime:
         self._watches: dict[tuple[Resource, str | None], Watch] = {}
         self._reconciler: Reconciler | None = None
         self._prometheus: Prometheus | None = None
-        self._working = False
+        self.working = False
         self.cache = Cache(self._changed)
         self.login = login
 
@@ -72,6 +77,7 @@ class Runtime:
             for watch in self._watches.values():
                 await watch.synced.wait()
         self._spawn(self._sweep(), "sweep")
+        _calm_the_collector()
         log.info("watching %s; routes: %s", ", ".join(self._config.namespaces) or "all namespaces", self._route_kinds())
 
     async def stop(self) -> None:
@@ -95,8 +101,8 @@ class Runtime:
         kopf lets no event through before every object is indexed. Until then nothing is decided: a version that is
         known before its endpoint is would be decided upon without the pin.
         """
-        if self._reconciler and not self._working:
-            self._working = True
+        if self._reconciler and not self.working:
+            self.working = True
             self._spawn(self._reconciler.queue.run(), "queue")
         if kind == "DELETED":
             self.cache.remove(obj)
@@ -119,7 +125,7 @@ class Runtime:
     def _changed(self, key: Key, asked: bool) -> None:
         if self._reconciler is None:
             return
-        if asked and self._working:  # what is there at the start was asked for before
+        if asked and self.working:  # what is there at the start was asked for before
             self._reconciler.queue.ask(key)
         else:
             self._reconciler.queue.hint(key)
@@ -188,6 +194,13 @@ class Runtime:
                 if not isinstance(error, ApiError) and not is_transport_error(error):
                     raise
                 log.warning("sweep: %s", error)
+
+
+def _calm_the_collector() -> None:
+    """Look for cycles rarely: objects of the API are trees, and looking through thousands of them finds nothing."""
+    gc.collect()
+    gc.freeze()
+    gc.set_threshold(20_000, 20, 20)
 
 
 def _died(task: asyncio.Task[None]) -> None:

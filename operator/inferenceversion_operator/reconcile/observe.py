@@ -3,6 +3,7 @@
 from dataclasses import replace
 
 from inferenceversion_operator.adapters.kube.cache import Cache, Key
+from inferenceversion_operator.adapters.kube.slim import unpacked
 from inferenceversion_operator.api.parse import parse_endpoint, parse_version
 from inferenceversion_operator.api.types import InferenceEndpoint, InferenceVersion
 from inferenceversion_operator.core.snapshot import Broken, Failure, Object, Settings, Snapshot
@@ -27,7 +28,8 @@ class Reader:
         if known is None or known.generation != meta.get("generation"):
             if len(self._known) >= self._LIMIT:
                 self._known.pop(next(iter(self._known)))
-            known = self._known[meta["uid"]] = parse_version(obj)
+            known = parse_version({**obj, "spec": unpacked(obj["spec"]), "status": {}})
+            self._known[meta["uid"]] = known
         return replace(known, status=obj.get("status") or {}, deleting=bool(meta.get("deletionTimestamp")))
 
 

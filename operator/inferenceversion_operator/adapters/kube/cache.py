@@ -1,11 +1,11 @@
 """What the watches have told so far, indexed by endpoint; the only place that observe reads."""
 
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Iterable
 from typing import Any
 
+from inferenceversion_operator.adapters.kube.slim import Object, slim
 from inferenceversion_operator.api.labels import LABEL_ENDPOINT
 
-Object = Mapping[str, Any]
 Key = tuple[str, str]  # namespace and endpoint
 _Id = tuple[str, str, str]  # kind, namespace, name
 _DECLARED = ("InferenceVersion", "InferenceEndpoint")
@@ -24,18 +24,6 @@ def endpoint_key(obj: Object) -> Key | None:
     return (meta["namespace"], str(endpoint)) if endpoint else None
 
 
-def slim(obj: Object) -> Object:
-    """Return the object without what nobody here reads: at thousands of versions that is most of the memory.
-
-    The data of an immutable ConfigMap can't drift, and managedFields are the API server's own book-keeping.
-    """
-    thin = dict(obj)
-    thin["metadata"] = {key: value for key, value in obj["metadata"].items() if key != "managedFields"}
-    if obj["kind"] == "ConfigMap" and obj.get("immutable"):
-        thin.pop("data", None)
-    return thin
-
-
 class Cache:
     """Objects by kind and name, and by endpoint. Not thread-safe: one event loop.
 
@@ -47,6 +35,7 @@ class Cache:
     def __init__(self, on_change: Callable[[Key, bool], None]) -> None:
         self._on_change = on_change
         self._objects: dict[_Id, Object] = {}
+        self._key_of: dict[_Id, Key] = {}
         self._by_endpoint: dict[Key, dict[_Id, Object]] = {}
         # The last uids and the version they left with: a list or an answer that was on its way brings none back, while
         # an object that only lost our label may return.
@@ -61,12 +50,13 @@ class Cache:
         if known is not None and _version(known) >= _version(obj) and _uid(known) == _uid(obj):
             return
         before = self._forget(ident) if known is not None else None
-        self._objects[ident] = thin = slim(obj)
+        self._objects[ident] = thin = slim(obj, known)
         key = endpoint_key(obj)
-        asked = ident[0] in _DECLARED and (known is None or _asks(known) != _asks(obj))
+        asked = ident[0] in _DECLARED and (known is None or _asks(known) != _asks(thin))
         if before and before != key:  # a label was edited: the endpoint that lost the object wants it back
             self._on_change(before, asked)
         if key:
+            self._key_of[ident] = key
             self._by_endpoint.setdefault(key, {})[ident] = thin
             self._on_change(key, asked)
 
@@ -118,8 +108,8 @@ class Cache:
         return tuple(self._by_endpoint)
 
     def _forget(self, ident: _Id) -> Key | None:
-        obj = self._objects.pop(ident)
-        key = endpoint_key(obj)
+        self._objects.pop(ident)
+        key = self._key_of.pop(ident, None)
         if key:
             mine = self._by_endpoint.get(key, {})
             mine.pop(ident, None)

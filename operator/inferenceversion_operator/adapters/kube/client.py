@@ -161,7 +161,10 @@ def encode(body: Body) -> bytes:
     YAML knows no surrogate pairs, so what is beyond the basic plane (an emoji in a model's error) goes as it is. Half
     of a pair is no character at all and no server would store it.
     """
-    text = _SURROGATE.sub("\ufffd", json.dumps(body, ensure_ascii=False))
+    text = json.dumps(body, ensure_ascii=False)
+    if text.isascii() and "\x7f" not in text:  # nearly always
+        return text.encode()
+    text = _SURROGATE.sub("\ufffd", text)
     return _NOT_IN_YAML.sub(lambda found: f"\\u{ord(found[0]):04x}", text).encode()
 
 

@@ -9,9 +9,10 @@ from datetime import UTC, datetime
 from enum import StrEnum
 from typing import Any
 
-from inferenceversion_operator.adapters.kube.cache import Cache, slim
+from inferenceversion_operator.adapters.kube.cache import Cache
 from inferenceversion_operator.adapters.kube.client import ApiError, KubeClient
 from inferenceversion_operator.adapters.kube.resources import BY_KIND, EVENT
+from inferenceversion_operator.adapters.kube.slim import comparable, unpacked
 from inferenceversion_operator.api.labels import ANNOTATION_APPLIED, API_VERSION, FIELD_MANAGER, LABEL_MANAGED_BY
 from inferenceversion_operator.outcome import Stalled
 
@@ -195,13 +196,19 @@ class Writer:
         if not _metadata_holds(live["metadata"], wanted["metadata"]):
             return False
         # The server may store a value in another form than ours: what it made of our last write is as wanted.
-        rest = {key: value for key, value in slim(wanted).items() if key != "metadata"}
-        return holds(live, rest) or self._equal.get(ident) == (fingerprint, _generation(live))
+        if self._equal.get(ident) == (fingerprint, _generation(live)):
+            return True
+        rest = {key: value for key, value in comparable(wanted).items() if key != "metadata"}
+        if not holds(live, rest):
+            return False
+        self._equal[ident] = fingerprint, _generation(live)
+        return True
 
 
 def holds(live: Any, wanted: Any) -> bool:
     """Say whether every wanted field is in the live object with the wanted value; lists must match item by item."""
     # The concrete types that JSON has: asking for Mapping costs three times as much, and this is the hottest loop.
+    live = unpacked(live)
     if isinstance(wanted, dict):
         return isinstance(live, dict) and all(key in live and holds(live[key], wanted[key]) for key in wanted)
     if isinstance(wanted, list):
@@ -236,4 +243,4 @@ def _generation(obj: Object) -> str:
 
 
 def _fingerprint(wanted: Object) -> str:
-    return hashlib.sha256(json.dumps(slim(wanted), sort_keys=True).encode()).hexdigest()[:16]
+    return hashlib.sha256(json.dumps(comparable(wanted), sort_keys=True).encode()).hexdigest()[:16]
