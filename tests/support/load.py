@@ -245,7 +245,7 @@ def _grpc_answer(at: float, call: _Pending) -> Answer:
         raw = call.result().raw_output_contents[outputs.index("LABEL")]
         label = raw[4:].decode()  # a string of Triton: four bytes of length, then the bytes
     else:
-        problem = f"{code}: {call.details()}"
+        problem = f"{code}: {call.details()} {call.debug_error_string()} {dict(call.trailing_metadata() or ())}"
     version, digest = str(headers.get(HEADER_VERSION, "")), str(headers.get(HEADER_DIGEST, ""))
     return Answer(at, took, int(code.value[0]), version, digest, label, problem)
 
