@@ -32,4 +32,4 @@ def dated(seconds: float, text: str) -> list[str]:
     ['   1.3 s  Ready']
     """
     indent = " " * (12 + len(text) - len(text.lstrip()))
-    return wrap(f"{seconds:6.1f} s  {text}", WIDTH - 2, subsequent_indent=indent)
+    return wrap(f"{seconds:6.1f} s  {text}", WIDTH - 2, subsequent_indent=indent, break_on_hyphens=False)

@@ -121,7 +121,17 @@ def _shares(view: EndpointView, candidate: CandidateView) -> str:
 
 def _seen(gate: GateView) -> str:
     unit = "ms" if gate.name.startswith(("p95", "p99")) else None
-    return " ".join(part for part in (gate.name, gate.value, gate.bound, unit) if part)
+    return " ".join(part for part in (gate.name, _short(gate.value), gate.bound, unit) if part)
+
+
+def _short(value: str | None) -> str | None:
+    """Return a decimal number with three digits after the point at most.
+
+    >>> _short("0.982759"), _short("131"), _short("0.5")
+    ('0.983', '131', '0.5')
+    """
+    whole, point, digits = (value or "").partition(".")
+    return f"{float(f'{whole}.{digits}'):.3f}" if point and len(digits) > 3 else value
 
 
 def _keeps(entry: Object) -> str:
