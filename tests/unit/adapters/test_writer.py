@@ -82,7 +82,8 @@ def service(port=80):
 
 
 def foreign():
-    return {**service(), "metadata": {"namespace": "ns", "name": "s", "labels": {"inferenceversion.io/endpoint": "e"}}}
+    labels = {"inferenceversion.io/endpoint": "e"}
+    return {**service(), "metadata": {"namespace": "ns", "name": "s", "uid": "foreign", "labels": labels}}
 
 
 async def test_the_second_apply_of_the_same_object_sends_nothing(writer, server):
@@ -138,6 +139,23 @@ async def test_a_first_write_asks_nothing_before_and_makes_an_object_only_where_
     await writer.apply(service())
     await writer.apply(service(81))
     assert bodies == [("PATCH", "1"), ("PATCH", None)]
+
+
+async def test_a_change_is_of_the_object_that_was_seen_and_of_no_other_of_its_name(writer, server):
+    bodies = []
+    send = server.request
+
+    async def request(verb, path, **request):
+        bodies.append(request["body"]["metadata"].get("uid"))
+        return await send(verb, path, **request)
+
+    server.request = request
+    await writer.apply(service())
+    await writer.apply(service(81))
+    assert bodies == [None, "u"]
+    server.refuse = ApiError(422, "Invalid", 'Service "s" is invalid: metadata.uid: Invalid value: field is immutable')
+    with pytest.raises(ApiError, match="Conflict"):
+        await writer.apply(service(82))
 
 
 async def test_what_had_the_name_and_is_gone_again_is_tried_later(writer, server):
@@ -196,7 +214,7 @@ async def test_what_the_watch_does_not_know_is_looked_up_and_left_alone_though_n
     assert [params["force"] for _, _, params in server.sent] == ["false"]
 
 
-@pytest.mark.parametrize("there", [owned(foreign(), "mine"), service()])
+@pytest.mark.parametrize("there", [owned(foreign(), "mine"), stored(service())])
 async def test_an_object_of_ours_that_lost_its_label_or_its_owner_is_put_right(writer, server, there):
     server.there = [there]
     await writer.apply(owned(service(), "mine"))

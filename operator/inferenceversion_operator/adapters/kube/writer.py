@@ -24,6 +24,7 @@ _Id = tuple[str, str, str]  # kind, namespace, name
 # An apply that names a resource version meets a conflict where an object of another one is there, and makes the object
 # where none is. No object is as old as this one, so it means: only if the name is free.
 _OF_NOTHING = "1"
+_EQUAL_LIMIT = 100_000
 
 
 class Action(StrEnum):
@@ -75,7 +76,7 @@ class Writer:
             raise
         if stored is None:
             return Action.UNCHANGED
-        self._equal[ident] = (fingerprint, _generation(stored))
+        self._remember(ident, fingerprint, stored)
         self._cache.put(stored)
         return Action.CREATED if live is None else Action.CONFIGURED
 
@@ -95,9 +96,16 @@ class Writer:
         return await self._change(ident, there, stamped)
 
     async def _change(self, ident: _Id, there: Object, stamped: Object) -> Object:
+        """Change an object that is ours: this very one, not what somebody may just have made in its place."""
         if not self._is_ours(there, stamped):
             raise _taken(ident[0], ident[2])
-        return await self._apply(ident, stamped, force=True)
+        meta = {**stamped["metadata"], "uid": there["metadata"]["uid"]}
+        try:
+            return await self._apply(ident, {**stamped, "metadata": meta}, force=True)
+        except ApiError as error:
+            if error.status == 422 and "metadata.uid" in error.message:  # it goes by once the watch has told
+                raise ApiError(409, "Conflict", error.message) from error
+            raise
 
     async def _apply(self, ident: _Id, stamped: Object, *, force: bool) -> Object:
         kind, namespace, name = ident
@@ -201,8 +209,13 @@ class Writer:
         rest = {key: value for key, value in comparable(wanted).items() if key != "metadata"}
         if not holds(live, rest):
             return False
-        self._equal[ident] = fingerprint, _generation(live)
+        self._remember(ident, fingerprint, live)
         return True
+
+    def _remember(self, ident: _Id, fingerprint: str, live: Object) -> None:
+        if len(self._equal) >= _EQUAL_LIMIT:  # it only saves a comparison
+            self._equal.clear()
+        self._equal[ident] = fingerprint, _generation(live)
 
 
 def holds(live: Any, wanted: Any) -> bool:
