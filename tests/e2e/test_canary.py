@@ -232,3 +232,14 @@ def test_a_session_stays_on_one_version(served, image, load):
         within=30,
     )
     assert failed(load.answers) == []
+
+
+def test_the_fix_of_a_first_version_that_never_worked_goes_straight_in(served, image):
+    broken = good(GOOD, image, endpoint="fresh", model={"weightHash": f"sha256:{'1' * 63}2"})
+    served.apply(broken)
+    served.wait_condition("iv", f"fresh-{GOOD}", "Stalled", reason="WeightHashDiffers")
+    served.apply(good(NEXT, image, endpoint="fresh", traffic=canary(20, duration="10m")))
+    entry = wait_outcome(served, NEXT, "Promoted", endpoint="fresh")
+    assert entry["reason"] == "FirstVersion"
+    wait_until("waiting until it answers", lambda: ask(served.target("fresh")).version == NEXT, within=30)
+    assert served.condition("iv", f"fresh-{GOOD}", "Broken")["reason"] == "WeightHashDiffers"

@@ -47,8 +47,11 @@ def test_a_canary_waits_for_a_gateway_whose_controller_is_down_and_loses_nothing
         try:
             ns.apply(good(NEW, image, traffic=canary(20)))
             wait_step(ns, NEW, 0, begun=False)
-            said = ns.wait_condition("iep", "news", "Ready", "False", reason="Progressing")
-            assert "Gateway" in said["message"]
+            wait_until(
+                "waiting until the endpoint says that the Gateway does nothing",
+                lambda: "Gateway inference has not seen" in ns.condition("iep", "news", "Ready")["message"],
+                within=30,
+            )
             assert "since" not in status_of(ns)["candidate"]
             assert set(versions_of(load.last(20))) == {OLD}
         finally:

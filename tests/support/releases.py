@@ -69,15 +69,20 @@ def wait_step(
 def wait_outcome(
     ns: Namespace, version: str, outcome: str, *, endpoint: str = "news", within: float = _WITHIN
 ) -> Object:
-    """Wait until the newest outcome in the history is this one, and return its entry."""
+    """Wait until the newest outcome in the history is this one, of the version as it is now; return its entry."""
 
     def probe() -> Object:
         history = history_of(ns, endpoint)
-        if not history or (history[0]["version"], history[0]["outcome"]) != (version, outcome):
+        digest = ns.seen("iv", f"{endpoint}-{version}").get("status", {}).get("snapshotDigest")
+        if not history or _what(history[0]) != (version, outcome, digest):
             raise NotYet(f"{summary(ns.get('iep', endpoint))} history: {_short(history)}")
         return history[0]
 
     return wait_until(f"waiting until {version} is {outcome}", probe, within=within)
+
+
+def _what(entry: Object) -> tuple[str, str, str]:
+    return entry["version"], entry["outcome"], entry.get("digest", "")
 
 
 def _short(history: list[Object]) -> str:

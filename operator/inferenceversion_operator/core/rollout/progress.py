@@ -57,7 +57,7 @@ def advance(
         return _enter_first(seen, stable, attempt, stages, now)
     stage = stages[place]
     if (attempt.phase, attempt.step) != (stage.phase, stage.step):  # traffic.canary was changed meanwhile
-        return Release(stable=stable, attempt=attempt.enter(stage, now), entered=True)
+        return _enter(stable, attempt, stage, now)
     promote = action if action and action.verb is Verb.PROMOTE and action.step in (None, stage.step) else None
     way = _Way(seen, now, stable, replace(attempt, weight=stage.weight), stages, place, promote, hold)
     if attempt.since is None:
@@ -77,12 +77,18 @@ def _enter_first(
         return _ask(release, scope, now, asked_for)
     problem = next((a for _, a in sorted(measured.answers.items()) if isinstance(a, Unanswered)), None)
     if problem is None:
-        return Release(stable=stable, attempt=attempt.enter(stages[0], now), entered=True)
+        return _enter(stable, attempt, stages[0], now)
     told = _told_by_gate(problem, judge(scope, measured.answers))
     stalled = Stalled(problem.reason, f"{told}; no request goes to version {attempt.candidate.version} before")
     due = measured.at + timedelta(seconds=attempt.candidate.traffic.interval_s)
     release = replace(release, stalled=stalled, waits_for=told)
     return _ask(release, scope, now, asked_for) if now >= due else replace(release, recheck_at=due)
+
+
+def _enter(stable: InferenceVersion, attempt: Attempt, stage: Stage, now: datetime) -> Release:
+    what = "its shadow" if stage.phase is Phase.SHADOW else f"its step of {stage.weight} %"
+    waits_for = f"version {attempt.candidate.version} enters {what}"
+    return Release(stable, attempt.enter(stage, now), entered=True, waits_for=waits_for)
 
 
 def _told_by_gate(problem: Unanswered, findings: Iterable[Finding]) -> str:
@@ -172,7 +178,7 @@ def _next(way: _Way) -> Release:
     by = way.action.by if way.action else None
     attempt = replace(way.attempt, by=by) if by else way.attempt
     if way.place + 1 < len(way.stages):
-        return Release(stable=way.stable, attempt=attempt.enter(way.stages[way.place + 1], way.now), entered=True)
+        return _enter(way.stable, attempt, way.stages[way.place + 1], way.now)
     how = f"by {by or 'hand'}" if way.action else "every gate of every step passed"
     reason = "PromotedByHand" if way.action else "GatesPassed"
     message = f"serves all traffic instead of {way.stable.version}: {how}"
