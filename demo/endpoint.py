@@ -17,7 +17,7 @@ Object = Mapping[str, Any]
 _POLL_S = 0.4
 # What waits for a person may go on by itself in a moment: Prometheus answers again, say.
 _STALLED_S = 15.0
-_Found = TypeVar("_Found")
+T = TypeVar("T")
 
 
 class StoryError(Exception):
@@ -50,6 +50,14 @@ class Look:
         return ready and self.view.phase == "Stable" and self.view.candidate is None
 
 
+Found = Callable[[Look], T | None]
+Tell = Callable[[Look | None, Look], None]
+
+
+def _silent(_before: Look | None, _now: Look) -> None:
+    """Tell nothing."""
+
+
 class Endpoint:
     """Reads the endpoint ``news-sentiment``; everything is written by kubectl, as a person would."""
 
@@ -69,41 +77,50 @@ class Endpoint:
         history = tuple((found.get("status") or {}).get("history") or ())
         return Look(view_endpoint(found, versions), history, versions)
 
-    def wait(
-        self,
-        what: str,
-        found: Callable[[Look], _Found | None],
-        within: float,
-        tell: Callable[[Look | None, Look], None] = lambda _before, _now: None,
-    ) -> _Found:
-        """Look until ``found`` returns something, and return that.
+    def wait(self, what: str, found: Found[T], within: float, tell: Tell = _silent) -> T:
+        """Look until ``found`` returns something; see ``wait_for``."""
+        return wait_for(self.look, what, found, within, tell)
 
-        Args:
-            what: for the message, such as "2.4.0 gets Ready".
-            found: what is waited for; None or False: not yet.
-            within: seconds.
-            tell: called with each look and the one before.
 
-        Raises:
-            StoryError: not in time, or the endpoint waits for a person.
-        """
-        began = moving = time.monotonic()
-        before: Look | None = None
+def wait_for(
+    look: Callable[[], Look | None],
+    what: str,
+    found: Found[T],
+    within: float,
+    tell: Tell = _silent,
+    stalled: float = _STALLED_S,
+) -> T:
+    """Look until ``found`` returns something, and return that.
+
+    Args:
+        look: as ``Endpoint.look``.
+        what: for the message, such as "2.4.0 gets Ready".
+        found: what is waited for; None or False: not yet.
+        within: seconds.
+        tell: called with each look and the one before.
+        stalled: seconds after which what waits for a person is given up.
+
+    Raises:
+        StoryError: not in time, or the endpoint waits for a person.
+    """
+    began = moving = time.monotonic()
+    before: Look | None = None
+    while True:
         problem = ""
-        while True:
-            try:
-                now, problem = self.look(), ""
-            except ClusterError as error:  # it may be restarting
-                now, problem = None, str(error)
-            if now:
-                tell(before, now)
-                if result := found(now):
-                    return result
-                before = now
-                moving = moving if now.view.phase == "Stalled" else time.monotonic()
-            last = problem or state_in_words(before.view if before else None)
-            if time.monotonic() - moving > _STALLED_S and before and before.view.phase == "Stalled":
-                raise StoryError(f"{what}: it waits for a person: {last}")
-            if time.monotonic() - began > within:
-                raise StoryError(f"{what}: not within {within:.0f} s; seen last: {last}")
-            time.sleep(_POLL_S)
+        try:
+            now = look()
+        except ClusterError as error:  # it may be restarting
+            now, problem = None, str(error)
+        if now:
+            tell(before, now)
+            if result := found(now):
+                return result
+            before = now
+        last = problem or state_in_words(before.view if before else None)
+        if before is None or before.view.phase != "Stalled":
+            moving = time.monotonic()
+        if time.monotonic() - moving > stalled:
+            raise StoryError(f"{what}: it waits for a person: {last}")
+        if time.monotonic() - began > within:
+            raise StoryError(f"{what}: not within {within:g} s; seen last: {last}")
+        time.sleep(_POLL_S)

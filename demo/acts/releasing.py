@@ -2,9 +2,8 @@
 
 from collections.abc import Sequence
 
-from demo.cluster import ROOT
-from demo.endpoint import Look, Object, StoryError
-from demo.manifests import FIRST, make_first
+from demo.endpoint import NAMESPACE, Look, Object, StoryError
+from demo.manifests import name_of
 from demo.say import clock, say
 from demo.scene import changed_fields, ending_lines, obstacle_lines, release_lines
 from demo.stage import Stage
@@ -14,11 +13,9 @@ from demo.traffic import Record
 
 def tell_changes(stage: Stage, old: str, new: str) -> None:
     """Say what is in the snapshot of one version otherwise than in that of the other."""
-    if old == FIRST and not (ROOT / stage.file_of(old)).exists():
-        stage.write(make_first(stage.image))
-    files = [stage.file_of(version) for version in (old, new)]
-    say(f"$ kubectl iv diff {files[0]} {files[1]}")
-    diff = stage.iv("diff", *map(str, files), good=(0, 1))
+    words = ("diff", name_of(old), str(stage.file_of(new)))
+    say(f"$ kubectl iv {' '.join(words)}")
+    diff = stage.iv(*words, f"--namespace={NAMESPACE}", good=(0, 1))
     say("\n".join(f"  {line}" for line in changed_fields(diff)))
 
 
