@@ -12,6 +12,7 @@ from inferenceversion_operator.api.semver import is_semver
 
 _LIMIT = 512
 _WHO = re.compile(r"[^\s=]{1,253}")
+_WHO_LIMIT = 253  # of the CRD: a longer one would make the API server refuse the status
 
 
 class Verb(StrEnum):
@@ -56,7 +57,9 @@ def parse_action(text: str) -> Action | None:
     known = not options and skip in (None, "") and (step is None or (step.isascii() and step.isdigit()))
     if not known or (words[0] == Verb.ABORT and (skip is not None or step is not None)):
         return None
-    return Action(Verb(words[0]), words[1], None if step is None else int(step[:9]), skip is not None, by, at)
+    return Action(
+        Verb(words[0]), words[1], None if step is None else int(step[:9]), skip is not None, by and by[:_WHO_LIMIT], at
+    )
 
 
 def format_action(action: Action) -> str:
@@ -64,7 +67,7 @@ def format_action(action: Action) -> str:
     words = [action.verb.value, action.version]
     words += [f"step={action.step}"] if action.step is not None else []
     words += ["skip-steps"] if action.skip_steps else []
-    by = "".join(_WHO.findall(action.by or ""))[:253]
+    by = "".join(_WHO.findall(action.by or ""))[:_WHO_LIMIT]
     words += [f"by={by}"] if by else []
     words += [f"at={action.at}"] if action.at else []
     return " ".join(words)

@@ -206,8 +206,8 @@ def _stalled(way: _Way) -> Stalled | None:
     traffic = way.attempt.candidate.traffic
     if way.attempt.inconclusive_since is None:
         return None
-    patience = timedelta(seconds=traffic.interval_s * traffic.max_inconclusive)
-    if way.now < parse_timestamp(way.attempt.inconclusive_since) + patience:
+    unclear_s = (way.now - parse_timestamp(way.attempt.inconclusive_since)).total_seconds()
+    if unclear_s < traffic.interval_s * traffic.max_inconclusive:  # which may be longer than a calendar has years
         return None
     return Stalled(
         "GatesInconclusive",
@@ -223,7 +223,7 @@ def _waits_for(way: _Way, over: datetime) -> str:
 
 
 def _unclear(gates: Iterable[Mapping[str, Any]]) -> str:
-    told = [f"gate {g['name']}: {g['message']}" for g in gates if g["verdict"] == Verdict.INCONCLUSIVE]
+    told = [f"gate {g['name']}: {g.get('message', '')}" for g in gates if g["verdict"] == Verdict.INCONCLUSIVE]
     return "; ".join(told) or "its gates are being asked"
 
 
