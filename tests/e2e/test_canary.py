@@ -42,7 +42,7 @@ def only_the_good_one(served: Namespace) -> Iterator[None]:
     served.kubectl.patch("iep", "news", {"spec": {"version": GOOD, "paused": False}})
     served.wait_stable(GOOD)
     for iv in served.all_of("iv"):
-        if iv["spec"]["version"] != GOOD:
+        if iv["spec"]["endpoint"] == "news" and iv["spec"]["version"] != GOOD:
             served.kubectl.delete("iv", iv["metadata"]["name"])
     served.kubectl.patch("iep", "news", {"spec": {"version": None}})
 
