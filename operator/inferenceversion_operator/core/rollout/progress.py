@@ -19,6 +19,8 @@ from inferenceversion_operator.core.rollout.stages import Stage, place_of
 from inferenceversion_operator.core.snapshot import Snapshot
 from inferenceversion_operator.outcome import Stalled
 
+_SHORTEST_INTERVAL_S = 1.0  # statuses hold whole seconds, and Prometheus serves others, too
+
 
 @dataclass(frozen=True, slots=True)
 class _Way:
@@ -80,7 +82,7 @@ def _enter_first(
         return _enter(stable, attempt, stages[0], now)
     told = _told_by_gate(problem, judge(scope, measured.answers))
     stalled = Stalled(problem.reason, f"{told}; no request goes to version {attempt.candidate.version} before")
-    due = measured.at + timedelta(seconds=attempt.candidate.traffic.interval_s)
+    due = measured.at + _interval(attempt)
     release = replace(release, stalled=stalled, waits_for=told)
     return _ask(release, scope, now, asked_for) if now >= due else replace(release, recheck_at=due)
 
@@ -166,7 +168,7 @@ def _look_again(way: _Way, waits_for: str, until: datetime | None = None) -> Rel
     """Hold, and go on looking: a gate that fails meanwhile still gives all requests back."""
     held = Release(way.stable, way.attempt, waits_for=waits_for)
     looked = parse_timestamp(way.attempt.looked_at) if way.attempt.looked_at else way.now
-    due = looked + timedelta(seconds=way.attempt.candidate.traffic.interval_s)
+    due = looked + _interval(way.attempt)
     if way.now >= due:
         since = parse_timestamp(way.attempt.since) if way.attempt.since else way.now
         scope = _scope(way.stable, way.attempt, way.stage, since)
@@ -207,7 +209,7 @@ def _stalled(way: _Way) -> Stalled | None:
     if way.attempt.inconclusive_since is None:
         return None
     unclear_s = (way.now - parse_timestamp(way.attempt.inconclusive_since)).total_seconds()
-    if unclear_s < traffic.interval_s * traffic.max_inconclusive:  # which may be longer than a calendar has years
+    if unclear_s < _interval(way.attempt).total_seconds() * traffic.max_inconclusive:  # no sum: no year is that late
         return None
     return Stalled(
         "GatesInconclusive",
@@ -237,11 +239,15 @@ def _where(way: _Way) -> str:
 
 def _next_look(way: _Way, since: datetime, over: datetime) -> datetime:
     """Return when the gates are due: each interval, and when the minimum duration is over."""
-    interval = timedelta(seconds=way.attempt.candidate.traffic.interval_s)
+    interval = _interval(way.attempt)
     if way.attempt.looked_at is None:
         return min(since + interval, over)
     looked = parse_timestamp(way.attempt.looked_at)
     return min(looked + interval, over) if looked < over else looked + interval
+
+
+def _interval(attempt: Attempt) -> timedelta:
+    return timedelta(seconds=max(attempt.candidate.traffic.interval_s, _SHORTEST_INTERVAL_S))
 
 
 def _scope(stable: InferenceVersion, attempt: Attempt, stage: Stage, since: datetime) -> Scope:

@@ -1,6 +1,7 @@
 """What nobody does on purpose: hostile lines, numbers without sense, statuses and routes that were edited by hand."""
 
 from dataclasses import replace
+from datetime import timedelta
 
 import pytest
 
@@ -55,3 +56,14 @@ def test_a_gate_without_a_message_in_the_status_is_no_end():
     world.settle()
     world.pass_time(seconds=10).settle()
     assert world.candidate["gates"][1]["message"] == "errors says Inconclusive"
+
+
+def test_an_interval_of_a_millisecond_does_not_keep_prometheus_busy():
+    world = releasing(replace(CANARY, interval_s=0.001))
+    looks = 0
+    for _ in range(500):  # ten seconds in which every answer comes at once
+        world.step()
+        looks += world.prometheus_answers(world.plan)
+        world.pass_time(milliseconds=20)
+    assert 5 <= looks <= 12
+    assert world.plan.recheck_at is None or world.plan.recheck_at > world.now - timedelta(seconds=1)
