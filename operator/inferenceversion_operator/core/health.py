@@ -8,6 +8,7 @@ from typing import Any
 from inferenceversion_operator.api.names import version_name
 from inferenceversion_operator.api.types import InferenceVersion
 from inferenceversion_operator.core.conditions import Condition, find
+from inferenceversion_operator.core.objects.triton_config import without_warmup
 from inferenceversion_operator.core.snapshot import Object, Snapshot
 from inferenceversion_operator.core.triton_log import load_error
 
@@ -141,6 +142,10 @@ def _warmed_up(version: InferenceVersion, loaded: Condition) -> Condition:
         return Condition("WarmedUp", "Unknown", loaded.reason, "waits for Loaded")
     if not version.triton.warmup:
         return Condition("WarmedUp", "True", "NotConfigured", "triton.warmup is off")
+    cold = without_warmup(version)
+    if cold:
+        told = f"no warm-up samples for {', '.join(cold)}: their inputs are not declared, or too large"
+        return Condition("WarmedUp", "True", "LeftOut", told)
     return Condition("WarmedUp", "True", "WarmedUp", "the warm-up samples ran")
 
 

@@ -6,6 +6,7 @@ import time
 import pytest
 
 from inferenceversion_operator.api.names import version_name
+from inferenceversion_operator.api.types import Tensor
 from inferenceversion_operator.core.health import observe_health
 from inferenceversion_operator.core.snapshot import Snapshot
 from inferenceversion_operator.core.triton_log import load_error
@@ -266,6 +267,16 @@ def test_warm_up_that_is_switched_off_is_said():
     running = pod(init=[FETCHED], main=[container("triton", ready=True, running={"startedAt": "2026-11-30T10:00:01Z"})])
     seen = Snapshot(NAMESPACE, ENDPOINT, SETTINGS, versions=(cold,), pods=(running,))
     assert condition(observe_health(seen, cold), "WarmedUp").reason == "NotConfigured"
+
+
+def test_warm_up_samples_that_are_too_large_are_said_to_be_left_out():
+    from dataclasses import replace
+
+    large = replace(VERSION, inputs=(Tensor("TEXT", "BYTES", (1_000_000,)),))
+    running = pod(init=[FETCHED], main=[container("triton", ready=True, running={"startedAt": "2026-11-30T10:00:01Z"})])
+    seen = Snapshot(NAMESPACE, ENDPOINT, SETTINGS, versions=(large,), pods=(running,))
+    told = condition(observe_health(seen, large), "WarmedUp")
+    assert (told.reason, "news_sentiment" in told.message) == ("LeftOut", True)
 
 
 @pytest.mark.parametrize(("tail", "shown"), TAILS.values(), ids=TAILS)

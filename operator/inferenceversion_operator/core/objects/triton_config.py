@@ -50,6 +50,14 @@ def make_triton_configs(version: InferenceVersion) -> dict[str, str]:
     return configs
 
 
+def without_warmup(version: InferenceVersion) -> list[str]:
+    """Return the models that get no warm-up samples, though it is on: no inputs are declared, or they are too large."""
+    if not version.triton.warmup:
+        return []
+    own = [model for model in repository_models(version) if model.step is not Step.ENSEMBLE]
+    return [m.name for m in own if _backend(version, m) != "vllm" and not _warms_up(version, m)]
+
+
 def warmup_files(version: InferenceVersion, model: RepositoryModel) -> list[WarmupFile]:
     """Return the warm-up files of the model: one for each number of strings that an input takes."""
     if not _warms_up(version, model):
