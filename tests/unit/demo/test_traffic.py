@@ -54,6 +54,7 @@ def test_a_version_answers_alone_when_enough_of_the_newest_say_so():
     records = [answer("2.4.1", 1), answer("2.4.0", 2), answer("2.4.0", 3)]
     assert only(records, "2.4.0", since=1, count=2)
     assert not only(records, "2.4.0", since=1, count=3), "too few"
+    assert not only(records, "2.4.0", since=2, count=2), "one is from before"
     assert not only(records, "2.4.0", since=0, count=3), "one of the other"
     assert not only([*records, NoAnswer(4, "refused")], "2.4.0", since=1, count=2), "a failure is no answer"
 

@@ -60,7 +60,7 @@ def test_what_takes_too_long_says_what_was_seen_last(seen, last):
 
 def test_what_waits_for_a_person_is_not_waited_for():
     with pytest.raises(StoryError, match=r"it waits for a person: endpoint Because: set prometheus\.url"):
-        wait_for(looks(look("Stalled", "set prometheus.url")), "the release", lambda _: None, within=600, stalled=0)
+        wait_for(looks(look("Stalled", "set prometheus.url")), "the release", lambda _: None, within=3, stalled=0.1)
 
 
 def test_a_cluster_that_is_away_for_a_moment_is_asked_again():
