@@ -11,10 +11,10 @@ from importlib.util import find_spec
 from urllib.parse import urlsplit
 
 from inferenceversion_operator.adapters.prometheus import PrometheusConfig
+from inferenceversion_operator.api.names import SUBDOMAIN, SUBDOMAIN_MAX
 from inferenceversion_operator.core.snapshot import Settings
 
 _HEADER_NAME = re.compile(r"[A-Za-z0-9!#$%&'*+.^_`|~-]+")
-_DNS_NAME = re.compile(r"[a-z0-9]([-a-z0-9]*[a-z0-9])?(\.[a-z0-9]([-a-z0-9]*[a-z0-9])?)*")
 
 
 @dataclass(frozen=True, slots=True)
@@ -153,6 +153,6 @@ def _namespaces(text: str) -> tuple[str, ...]:
 
 
 def _name(text: str, what: str) -> str:
-    if not _DNS_NAME.fullmatch(text) or len(text) > 253:
+    if not SUBDOMAIN.fullmatch(text) or len(text) > SUBDOMAIN_MAX:
         raise SystemExit(f"{what} is {text!r}, which is no DNS name: lower-case letters, digits, - and .")
     return text
