@@ -1,13 +1,15 @@
 """What the writer relies on, on a real API server: whose an object is, and that nothing is touched to find that out."""
 
+import asyncio
 import json
-from contextlib import asynccontextmanager
+from contextlib import AsyncExitStack, asynccontextmanager
 
 import kopf
 import pytest
 
 from inferenceversion_operator.adapters.kube.cache import Cache
 from inferenceversion_operator.adapters.kube.client import ApiError, KubeClient
+from inferenceversion_operator.adapters.kube.resources import BY_KIND
 from inferenceversion_operator.adapters.kube.writer import Action, Writer
 from inferenceversion_operator.outcome import Stalled
 
@@ -95,6 +97,16 @@ async def test_what_took_the_place_of_ours_a_moment_ago_is_left_alone(kind, plan
             await writer.apply(changed)
     assert (gone.value.status, another.value.status) == (409, 409)
     assert "labels" not in live(kubectl, kind)["metadata"]
+
+
+async def test_however_many_watches_are_open_requests_get_through(plane, kubectl):
+    path = BY_KIND["ConfigMap"].path(kubectl.namespace)
+    info = kopf.ConnectionInfo(server=plane.url, token=plane.token, insecure=True)
+    async with KubeClient(info) as client, AsyncExitStack() as streams:
+        for _ in range(100):
+            await streams.enter_async_context(client.stream(path, {"watch": "true", "timeoutSeconds": "60"}, 60.0))
+        async with asyncio.timeout(10):
+            assert (await client.request("GET", path))["kind"] == "ConfigMapList"
 
 
 async def test_an_object_of_ours_that_the_watch_does_not_know_is_made_as_wanted(plane, kubectl):

@@ -23,7 +23,9 @@ Body = Mapping[str, Any] | Sequence[Mapping[str, Any]]  # an object, or a JSON p
 _TIMEOUT_S = 30.0
 # Service account tokens are rotated by the kubelet well before they expire; reading the file is cheap.
 _LOGIN_TTL_S = 60.0
-_CONNECTIONS = 64
+# For requests. Watches have connections of their own: each holds one for as long as it lives, and there is one for each
+# kind and namespace that is followed.
+_CONNECTIONS = 48
 # What YAML 1.1 takes as a line break or not at all when it stands in a string as it is.
 _NOT_IN_YAML = re.compile("[\x7f-\x9f\u2028\u2029\ufeff\ufffe\uffff]")
 _SURROGATE = re.compile("[\ud800-\udfff]")
@@ -78,16 +80,22 @@ class KubeClient:
         )
         self._logged_in = time.monotonic()
         self._session: aiohttp.ClientSession | None = None
+        self._streams: aiohttp.ClientSession | None = None
 
     async def __aenter__(self) -> Self:
-        connector = aiohttp.TCPConnector(limit=_CONNECTIONS, ssl=self._ssl)
-        agent = {"User-Agent": "inferenceversion-operator"}
-        self._session = aiohttp.ClientSession(connector=connector, headers=agent)
+        self._session, self._streams = self._connected(_CONNECTIONS), self._connected(0)
         return self
 
     async def __aexit__(self, *_: object) -> None:
-        if self._session:
-            await self._session.close()
+        for session in (self._session, self._streams):
+            if session:
+                await session.close()
+
+    def _connected(self, limit: int) -> aiohttp.ClientSession:
+        """Return a session of at most so many connections; 0: no limit."""
+        connector = aiohttp.TCPConnector(limit=limit, ssl=self._ssl)
+        agent = {"User-Agent": "inferenceversion-operator"}
+        return aiohttp.ClientSession(connector=connector, headers=agent, cookie_jar=aiohttp.DummyCookieJar())
 
     async def request(
         self,
@@ -106,14 +114,15 @@ class KubeClient:
         """
         timeout = aiohttp.ClientTimeout(total=_TIMEOUT_S)
         async with self._open(
-            method, path, params=params, body=body, content_type=content_type, timeout=timeout
+            self._session, method, path, params=params, body=body, content_type=content_type, timeout=timeout
         ) as got:
             answer: dict[str, Any] = json.loads(await got.read())
             return answer
 
     async def text(self, path: str) -> str:
         """Return an answer that isn't JSON, such as the API server's metrics."""
-        async with self._open("GET", path, timeout=aiohttp.ClientTimeout(total=_TIMEOUT_S)) as got:
+        timeout = aiohttp.ClientTimeout(total=_TIMEOUT_S)
+        async with self._open(self._session, "GET", path, timeout=timeout) as got:
             return (await got.read()).decode()
 
     @asynccontextmanager
@@ -122,12 +131,13 @@ class KubeClient:
     ) -> AsyncIterator[aiohttp.StreamReader]:
         """Open a watch; it ends with ``TimeoutError`` when nothing at all arrives for ``silence_s`` seconds."""
         timeout = aiohttp.ClientTimeout(total=None, sock_connect=_TIMEOUT_S, sock_read=silence_s)
-        async with self._open("GET", path, params=params, timeout=timeout) as got:
+        async with self._open(self._streams, "GET", path, params=params, timeout=timeout) as got:
             yield got.content
 
     @asynccontextmanager
     async def _open(
         self,
+        session: aiohttp.ClientSession | None,
         method: str,
         path: str,
         *,
@@ -136,14 +146,12 @@ class KubeClient:
         body: Body | None = None,
         content_type: str = "application/json",
     ) -> AsyncIterator[aiohttp.ClientResponse]:
-        if self._session is None:
+        if session is None:
             raise RuntimeError("KubeClient is used outside of its context")
         data = encode(body) if body is not None else None
         headers = self._headers() | ({"Content-Type": content_type} if data is not None else {})
         url = self._info.server.rstrip("/") + path
-        async with self._session.request(
-            method, url, params=params, data=data, headers=headers, timeout=timeout
-        ) as response:
+        async with session.request(method, url, params=params, data=data, headers=headers, timeout=timeout) as response:
             if response.status >= 300:
                 raise await _error(response)
             yield response

@@ -20,7 +20,7 @@ log = logging.getLogger(__name__)
 # The server sends a bookmark about once a minute: longer silence is a dead connection, whatever TCP says.
 _SILENCE_S = 100.0
 _SERVER_TIMEOUT_S = 300
-_PAGE = 500
+_PAGE = 100  # of objects with tens of KiB each: a page is in memory as text and as objects at once
 _BACKOFF_S = (0.5, 15.0)
 
 
