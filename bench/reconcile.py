@@ -108,6 +108,7 @@ def _compare(size: int, bare: list[Numbers], ours: list[Numbers]) -> Numbers:
         "bare": floor,
         "operator": mine,
         "ratio": mine["rate"] / floor["rate"],
+        "cpu_ratio": sum(floor["cpu_ms_per_version"].values()) / sum(mine["cpu_ms_per_version"].values()),
         "ratios": [one["rate"] / other["rate"] for one, other in zip(ours, bare, strict=True)],
     }
 
@@ -133,7 +134,7 @@ async def make(bench: Bench, jobs: list[Job], probes: str | None = None) -> Numb
     took = time.perf_counter() - started
     probed = await _stopped(during) if during else []
     counted = await meters.quiet(bench.client) - writes
-    spent = [after - before for before, after in zip(cpu, _cpu(bench), strict=True)]
+    spent = {part: after - cpu[part] for part, after in _cpu(bench).items()}
     return {
         "size": len(jobs),
         "made": len(jobs) + len(probed),
@@ -142,8 +143,7 @@ async def make(bench: Bench, jobs: list[Job], probes: str | None = None) -> Numb
         "rate": (len(jobs) + len(probed)) / took,
         "latencies": latencies,
         "writes": counted,
-        "server_cpu": spent[0],
-        "operator_cpu": spent[1],
+        "cpu": spent,
     }
 
 
@@ -157,8 +157,7 @@ def _sum(rounds: list[Numbers]) -> Numbers:
         **_quantiles([latency for r in rounds for latency in r["latencies"]]),
         "applies_per_version": meters.applies(counted) / made,
         "writes_per_version": {what: round(count / made, 2) for what, count in sorted(counted.items())},
-        "server_cpu_ms_per_version": 1000 * sum(r["server_cpu"] for r in rounds) / made,
-        "operator_cpu_ms_per_version": 1000 * sum(r["operator_cpu"] for r in rounds) / made,
+        "cpu_ms_per_version": {part: 1000 * sum(r["cpu"][part] for r in rounds) / made for part in rounds[0]["cpu"]},
     }
 
 
@@ -170,9 +169,16 @@ def _quantiles(values: list[float]) -> Numbers:
     return {"p50": ordered[len(ordered) // 2], "p99": ordered[min(last, int(len(ordered) * 0.99))], "of": len(ordered)}
 
 
-def _cpu(bench: Bench) -> tuple[float, float]:
-    servers = meters.children_named("kube-apiserver", "etcd")
-    return sum(map(meters.cpu_seconds, servers)), bench.operator.cpu_seconds()
+def _cpu(bench: Bench) -> dict[str, float]:
+    """Return the processor time used so far, by who used it."""
+    return {
+        "server": sum(map(meters.cpu_seconds, meters.children_named("kube-apiserver", "etcd"))),
+        "controllers": sum(
+            map(meters.cpu_seconds, meters.children_named("kube-controller-manager", "kube-scheduler", "kwok"))
+        ),
+        "client": time.process_time(),
+        "operator": bench.operator.cpu_seconds(),
+    }
 
 
 def bare_job(number: int) -> Job:

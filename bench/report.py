@@ -9,10 +9,11 @@ _COLUMNS: dict[str, Callable[[dict[str, Any]], str]] = {
     "bare/s": lambda r: f"{r['bare']['rate']:.1f}",
     "operator/s": lambda r: f"{r['operator']['rate']:.1f}",
     "ratio (rounds)": lambda r: f"{r['ratio']:.2f} ({', '.join(f'{ratio:.2f}' for ratio in sorted(r['ratios']))})",
-    "server CPU ms/version bare, operator": lambda r: (
-        f"{r['bare']['server_cpu_ms_per_version']:.0f}, {r['operator']['server_cpu_ms_per_version']:.0f}"
-    ),
-    "operator CPU ms/version": lambda r: f"{r['operator']['operator_cpu_ms_per_version']:.1f}",
+    "ratio of processor time": lambda r: f"{r['cpu_ratio']:.2f}",
+    "API server and etcd, ms/version: bare, operator": lambda r: _cpu(r, "server"),
+    "controllers, scheduler, kwok": lambda r: _cpu(r, "controllers"),
+    "the benchmark's client": lambda r: _cpu(r, "client"),
+    "the operator": lambda r: _cpu(r, "operator"),
     "writes/version": lambda r: f"{r['operator']['applies_per_version']:.1f}",
     "single p50, p99 s": lambda r: _quantiles(r["single"]),
     "p50, p99 s beside the load": lambda r: _quantiles(r["busy_probe"]),
@@ -29,6 +30,10 @@ def table(results: list[dict[str, Any]]) -> str:
     rows = [f"| {name} | {' | '.join(show(result) for result in results)} |" for name, show in _COLUMNS.items()]
     rows.insert(1, "|---" * (len(results) + 1) + "|")
     return "\n".join([*rows, "", f"{os.cpu_count()} cores; load when it ended: {os.getloadavg()[0]:.1f}"])
+
+
+def _cpu(result: dict[str, Any], part: str) -> str:
+    return ", ".join(f"{result[side]['cpu_ms_per_version'][part]:.1f}" for side in ("bare", "operator"))
 
 
 def _quantiles(found: dict[str, float]) -> str:
