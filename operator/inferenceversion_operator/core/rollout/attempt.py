@@ -111,12 +111,14 @@ def start(candidate: InferenceVersion, now: datetime) -> Attempt:
 def resume(endpoint: InferenceEndpoint | None, candidate: InferenceVersion, now: datetime) -> Attempt | None:
     """Return the release of this candidate as its status tells of it; None where it tells of none.
 
-    What can't be read or lies in the future is left out: a stage then begins anew, and nothing is promoted for it.
+    What can't be read or lies in the future is left out: a stage then begins anew, and nothing is promoted for it. A
+    version's status is written before the endpoint tells of its release: one that has none was made anew, maybe from
+    other parts, and has to begin.
     """
     told = (endpoint.status.get("candidate") if endpoint else None) or {}
-    started = _moment(told.get("startedAt") or told.get("since"), now)
-    if told.get("version") != candidate.version or started is None:
+    if told.get("version") != candidate.version or "snapshotDigest" not in candidate.status:
         return None
+    started = _moment(told.get("startedAt") or told.get("since"), now) or timestamp(now)
     phase = _phase(told.get("phase"))
     since = _moment(told.get("since"), now) if phase is not Phase.STARTING else None
     return Attempt(
@@ -124,7 +126,7 @@ def resume(endpoint: InferenceEndpoint | None, candidate: InferenceVersion, now:
         started_at=started,
         phase=phase,
         step=told.get("step"),
-        weight=int(told.get("weight") or 0),
+        weight=min(max(int(told.get("weight") or 0), 0), 100),
         waiting_since=None if since else (_moment(told.get("waitingSince"), now) or started),
         since=since,
         looked_at=_moment(told.get("lookedAt"), now),

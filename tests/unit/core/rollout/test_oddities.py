@@ -1,15 +1,30 @@
 """What nobody does on purpose: hostile lines, numbers without sense, statuses and routes that were edited by hand."""
 
 from dataclasses import replace
-from datetime import timedelta
 
 import pytest
 
 from inferenceversion_operator.api.shape import check_shape
-from tests.unit.core.rollout.conftest import PASS, UNCLEAR, says
-from tests.unit.core.rollout.stories import CANARY, pass_stage, releasing
+from inferenceversion_operator.api.types import Canary, Step
+from inferenceversion_operator.core.conditions import timestamp
+from tests.support.builders import a_version
+from tests.unit.core.rollout.conftest import FAIL, PASS, UNCLEAR, says
+from tests.unit.core.rollout.stories import CANARY, pass_stage, releasing, serving
 
+GOOD = says(latency=PASS, errors=PASS)
+BAD = says(latency=FAIL, errors=PASS)
 UNKNOWN = says(latency=PASS, errors=UNCLEAR)
+
+
+def at_last_step():
+    return pass_stage(releasing(CANARY), **GOOD)
+
+
+def change_steps(world, *steps):
+    """Let the author of 2.4.1 change its canary."""
+    before = world.versions["sentiment-2.4.1"]
+    traffic = replace(before.traffic, canary=Canary(steps))
+    world.versions[before.name] = replace(before, traffic=traffic, generation=before.generation + 1)
 
 
 def edit_status(world, **fields):
@@ -66,4 +81,88 @@ def test_an_interval_of_a_millisecond_does_not_keep_prometheus_busy():
         looks += world.prometheus_answers(world.plan)
         world.pass_time(milliseconds=20)
     assert 5 <= looks <= 12
-    assert world.plan.recheck_at is None or world.plan.recheck_at > world.now - timedelta(seconds=1)
+
+
+@pytest.mark.parametrize("weight", [500, -5, 50])
+def test_a_weight_that_was_written_into_the_status_moves_no_requests(weight):
+    world = releasing(CANARY)
+    edit_candidate(world, weight=weight)
+    world.settle()
+    assert world.weights == {"2.4.0": 95, "2.4.1": 5}
+
+
+def test_a_clock_that_goes_back_begins_the_step_anew_and_takes_no_wish_away():
+    world = at_last_step()
+    world.pass_time(hours=-1).settle()
+    assert world.candidate["since"] == timestamp(world.now)
+    assert world.weights == {"2.4.0": 50, "2.4.1": 50}
+    world.pass_time(seconds=-1).ask("abort 2.4.1 by=ada").settle()
+    assert world.weights == {"2.4.0": 100}
+    assert world.history[0] == ("2.4.1", "Aborted", "Aborted")
+
+
+def test_a_candidate_that_is_replaced_by_other_parts_of_the_same_version_begins_anew():
+    world = at_last_step()
+    world.prometheus = GOOD
+    world.pass_time(seconds=60)
+    world.step()
+    world.prometheus_answers(world.plan)  # every gate passes, and the next decision would promote it
+    other = replace(world.versions["sentiment-2.4.1"], uid="uid-other", digest="sha256:" + "9" * 64, status={})
+    world.versions[other.name] = other  # kubectl replace --force: nobody saw it gone
+    world.settle()
+    assert world.weights == {"2.4.0": 95, "2.4.1": 5}
+    assert world.candidate["startedAt"] == timestamp(world.now)
+
+
+def test_a_step_whose_weight_changes_counts_anew():
+    world = pass_stage(releasing(CANARY), seconds=59, **GOOD)
+    change_steps(world, Step(80, 60, 100))
+    world.settle()
+    assert world.weights == {"2.4.0": 20, "2.4.1": 80}
+    assert world.candidate["since"] == timestamp(world.now)
+    world.pass_time(seconds=59).settle()
+    assert world.endpoint.status["stable"] == "2.4.0"
+    world.pass_time(seconds=1).settle()
+    assert world.endpoint.status["stable"] == "2.4.1"
+
+
+def test_on_hold_nobody_gets_more_requests_for_steps_that_change():
+    world = releasing(CANARY)
+    world.edit_endpoint(paused=True).settle()
+    change_steps(world, Step(80, 60, 100))
+    world.settle()
+    assert world.weights == {"2.4.0": 95, "2.4.1": 5}
+    change_steps(world, Step(2, 60, 100))
+    world.settle()
+    assert world.weights == {"2.4.0": 98, "2.4.1": 2}
+    pass_stage(world, **BAD)
+    assert world.weights == {"2.4.0": 100}
+
+
+def test_abort_works_while_the_pin_names_no_version():
+    world = releasing(CANARY)
+    world.edit_endpoint(pin="9.9.9").settle()
+    world.ask("abort 2.4.1 by=ada").settle()
+    assert world.weights == {"2.4.0": 100}
+    assert world.history[0] == ("2.4.1", "Aborted", "Aborted")
+    assert world.endpoint_condition("Stalled")["reason"] == "VersionNotFound"
+
+
+def test_a_release_that_settings_hold_back_takes_no_requests_into_a_version_without_pods():
+    world = releasing(CANARY)
+    world.settings = replace(world.settings, prometheus=False)
+    world.never_ready.add("2.4.1")
+    world.settle()
+    assert world.weights == {"2.4.0": 100}
+    assert world.endpoint_condition("Stalled")["reason"] == "PrometheusNotConfigured"
+
+
+def test_promote_before_the_pods_are_ready_is_kept_until_the_first_step_begins():
+    world = serving()
+    world.never_ready.add("2.4.1")
+    world.apply(a_version("2.4.1", traffic=CANARY)).settle()
+    world.ask("promote 2.4.1 by=ada").settle()
+    world.never_ready.clear()
+    world.settle()
+    assert world.weights == {"2.4.0": 50, "2.4.1": 50}
+    assert world.endpoint.status["observedAction"] == "promote 2.4.1 by=ada"
