@@ -69,7 +69,7 @@ def _next_release(seen: Snapshot, stable: InferenceVersion | None, action: Actio
     try:
         wanted = choose_version(seen)
     except Stalled as stalled:
-        return replace(_stay(seen, stable, now), stalled=stalled)
+        return replace(_stay(seen, stable, action, now), stalled=stalled)
     left = _left_behind(seen, wanted, now)
     if wanted is None or (stable and wanted.name == stable.name):
         return Release(stable=stable, ended=left)
@@ -83,7 +83,8 @@ def _next_release(seen: Snapshot, stable: InferenceVersion | None, action: Actio
     stages = _stages_ahead(seen, stable, begun, now)
     held = held_back(seen, stable, begun, stages)
     if held:
-        return Release(stable=stable, attempt=under_way, stalled=held, held=wanted, ended=left)
+        release = _keep(seen, stable, under_way, stages, now)
+        return replace(release, stalled=held, held=wanted, ended=(*release.ended, *left))
     if _on_hold(seen, wanted) and not begun.skip_steps:
         if under_way is None:
             return Release(stable=stable, held=wanted, ended=left)
@@ -108,6 +109,22 @@ def _go_on(
     if stable is None or not stages:
         return _promote(stable, begun, _reason_at_once(seen, stable, begun, now))
     return advance(seen, stable, begun, stages, action, now)
+
+
+def _keep(
+    seen: Snapshot,
+    stable: InferenceVersion | None,
+    under_way: Attempt | None,
+    stages: tuple[Stage, ...],
+    now: datetime,
+) -> Release:
+    """Leave a release where it is; a candidate that loses its pods loses its share all the same."""
+    place = place_of(stages, under_way.phase, under_way.step) if under_way else None
+    if under_way is None or place is None:
+        return Release(stable=stable, attempt=under_way)
+    if _carries(seen, under_way, stages[place]) or is_ready(seen, under_way.candidate):
+        return Release(stable=stable, attempt=under_way)
+    return _wait_for_pods(seen, stable, under_way, now)
 
 
 def _carries(seen: Snapshot, begun: Attempt, stage: Stage) -> bool:
@@ -148,13 +165,15 @@ def _promote(stable: InferenceVersion | None, begun: Attempt, why: tuple[str, st
     return Release(stable=begun.candidate, ended=(ended,))
 
 
-def _stay(seen: Snapshot, stable: InferenceVersion | None, now: datetime) -> Release:
-    """Leave all as it is while nobody can say what is wanted: a release under way is neither led on nor ended."""
+def _stay(seen: Snapshot, stable: InferenceVersion | None, action: Action | None, now: datetime) -> Release:
+    """Leave all as it is while nobody can say what is wanted: only a gate that fails or a person ends a release."""
     told = (seen.endpoint.status.get("candidate") if seen.endpoint else None) or {}
     candidate = seen.version(told.get("version"))
     under_way = attempts.resume(seen.endpoint, candidate, now) if candidate and not has_failed(candidate) else None
     if under_way is None:
         return Release(stable=stable, ended=_left_behind(seen, None, now))
+    if stable and action and action.verb is Verb.ABORT and action.version == under_way.candidate.version:
+        return Release(stable=stable, ended=(_aborted(under_way, action),))
     return _hold(seen, stable, under_way, None, now, why="the pin names no version")
 
 
@@ -163,7 +182,9 @@ def _observed(seen: Snapshot, release: Release, action: Action | None) -> str | 
     if seen.endpoint is None:
         return None
     attempt = release.attempt
-    waits = attempt is not None and attempt.since is None and not release.entered
+    before = (seen.endpoint.status.get("candidate") or {}).get("phase", Phase.STARTING)
+    acted = release.entered and before != Phase.STARTING
+    waits = attempt is not None and attempt.since is None and not acted
     if action and attempt and waits and action.verb is Verb.PROMOTE and action.version == attempt.candidate.version:
         about_it = action.step in (None, attempt.step) or attempt.phase is Phase.STARTING
         if about_it and not action.skip_steps:

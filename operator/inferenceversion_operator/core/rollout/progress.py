@@ -58,13 +58,22 @@ def advance(
     if place is None:
         return _enter_first(seen, stable, attempt, stages, now)
     stage = stages[place]
-    if (attempt.phase, attempt.step) != (stage.phase, stage.step):  # traffic.canary was changed meanwhile
-        return _enter(stable, attempt, stage, now)
+    weight = stage.weight
+    if _was_changed(attempt, stage):
+        if not hold or stage.weight <= attempt.weight:
+            return _enter(stable, attempt, stage, now)
+        weight = attempt.weight  # on hold, nobody gets more requests
     promote = action if action and action.verb is Verb.PROMOTE and action.step in (None, stage.step) else None
-    way = _Way(seen, now, stable, replace(attempt, weight=stage.weight), stages, place, promote, hold)
+    way = _Way(seen, now, stable, replace(attempt, weight=weight), stages, place, promote, hold)
     if attempt.since is None:
         return _begin(way)
     return _look(way, parse_timestamp(attempt.since))
+
+
+def _was_changed(attempt: Attempt, stage: Stage) -> bool:
+    """Say whether ``traffic`` was changed meanwhile; what was counted at another weight says nothing of this one."""
+    other_weight = attempt.since is not None and attempt.weight != stage.weight
+    return other_weight or (attempt.phase, attempt.step) != (stage.phase, stage.step)
 
 
 def _enter_first(
