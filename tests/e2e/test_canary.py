@@ -10,7 +10,18 @@ from tests.support.cluster_manifests import sentiment
 from tests.support.cluster_namespace import Namespace
 from tests.support.cluster_servers import FileServer, start_file_server
 from tests.support.load import Load, ask, failed, versions_of
-from tests.support.releases import LAX_SLO, canary, gates_of, good, history_of, status_of, wait_outcome, wait_step
+from tests.support.releases import (
+    LAX_SLO,
+    canary,
+    gates_of,
+    go_back,
+    good,
+    history_of,
+    serve,
+    status_of,
+    wait_outcome,
+    wait_step,
+)
 from tests.support.wait import wait_until
 
 GOOD, NEXT = "2.4.0", "2.4.1"
@@ -18,10 +29,7 @@ GOOD, NEXT = "2.4.0", "2.4.1"
 
 @pytest.fixture(scope="module")
 def served(ns: Namespace, image: str) -> Namespace:
-    ns.apply(good(GOOD, image))
-    ns.wait_stable(GOOD)
-    wait_until("waiting until the Gateway answers", lambda: not failed([ask(ns.target())]), within=30)
-    return ns
+    return serve(ns, image, GOOD)
 
 
 @pytest.fixture(scope="module")
@@ -39,12 +47,7 @@ def load(served: Namespace) -> Iterator[Load]:
 def only_the_good_one(served: Namespace) -> Iterator[None]:
     """Leave each story with the good version as the stable one and nothing else."""
     yield
-    served.kubectl.patch("iep", "news", {"spec": {"version": GOOD, "paused": False}})
-    served.wait_stable(GOOD)
-    for iv in served.all_of("iv"):
-        if iv["spec"]["endpoint"] == "news" and iv["spec"]["version"] != GOOD:
-            served.kubectl.delete("iv", iv["metadata"]["name"])
-    served.kubectl.patch("iep", "news", {"spec": {"version": None}})
+    go_back(served, GOOD)
 
 
 def test_a_good_version_goes_through_its_steps_to_all_requests(served, image, load):

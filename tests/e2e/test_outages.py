@@ -11,7 +11,7 @@ from tests.support.cluster_models import python_model
 from tests.support.cluster_namespace import Namespace
 from tests.support.cluster_servers import folder_hash, start_file_server, tarball
 from tests.support.load import Answer, Load, Target, ask, ask_async, failed, versions_of
-from tests.support.releases import canary, good, status_of, wait_outcome, wait_step
+from tests.support.releases import canary, good, serve, status_of, wait_outcome, wait_step
 from tests.support.wait import wait_until
 
 OLD, NEW = "2.4.0", "2.4.1"
@@ -38,9 +38,7 @@ class TritonPythonModel:
 
 
 def test_a_canary_waits_for_a_gateway_whose_controller_is_down_and_loses_nothing(ns: Namespace, image: str):
-    ns.apply(good(OLD, image))
-    ns.wait_stable(OLD)
-    wait_until("waiting until the Gateway answers", lambda: not failed([ask(ns.target())]), within=30)
+    serve(ns, image, OLD)
     system = ns.cluster.as_user.inside("envoy-gateway-system")
     with Load(ns.target(), rate=20) as load:
         system.run("scale", "deployment/envoy-gateway", "--replicas=0")

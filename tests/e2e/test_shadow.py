@@ -8,7 +8,7 @@ from tests.support.cluster_manifests import sentiment
 from tests.support.cluster_namespace import Namespace
 from tests.support.cluster_servers import FileServer, start_file_server
 from tests.support.load import GrpcLoad, Load, ask, failed, versions_of
-from tests.support.releases import LAX_SLO, gates_of, good, shadow, status_of, wait_outcome, wait_step
+from tests.support.releases import LAX_SLO, gates_of, go_back, good, serve, shadow, status_of, wait_outcome, wait_step
 from tests.support.wait import wait_until
 
 GOOD, NEXT = "2.4.0", "2.4.1"
@@ -18,10 +18,7 @@ BATCHES = {"maxBatchSize": 8, "dynamicBatching": {"preferredBatchSizes": [8], "m
 
 @pytest.fixture(scope="module")
 def served(ns: Namespace, image: str) -> Namespace:
-    ns.apply(good(GOOD, image))
-    ns.wait_stable(GOOD)
-    wait_until("waiting until the Gateway answers", lambda: not failed([ask(ns.target())]), within=30)
-    return ns
+    return serve(ns, image, GOOD)
 
 
 @pytest.fixture(scope="module")
@@ -38,12 +35,7 @@ def load(served: Namespace) -> Iterator[Load]:
 @pytest.fixture(autouse=True)
 def only_the_good_one(served: Namespace) -> Iterator[None]:
     yield
-    served.kubectl.patch("iep", "news", {"spec": {"version": GOOD}})
-    served.wait_stable(GOOD)
-    for iv in served.all_of("iv"):
-        if iv["spec"]["version"] != GOOD:
-            served.kubectl.delete("iv", iv["metadata"]["name"])
-    served.kubectl.patch("iep", "news", {"spec": {"version": None}})
+    go_back(served, GOOD)
 
 
 def test_a_changed_tokenizer_is_stopped_before_one_live_user_sees_it(served, image, files, load):

@@ -6,6 +6,7 @@ from typing import Any
 
 from tests.support.cluster_manifests import sentiment
 from tests.support.cluster_namespace import Namespace, summary
+from tests.support.load import ask, failed
 from tests.support.wait import NotYet, wait_until
 
 Object = dict[str, Any]
@@ -20,6 +21,24 @@ _numbers = itertools.count(10_001)
 def good(version: str, image: str, **spec: Any) -> Object:
     """Return a version that answers well, and is no snapshot that ever was stable: its timeout is a new one."""
     return sentiment(version, image, slo=LAX_SLO, guardrails={"timeout": f"{next(_numbers)}ms"}, **spec)
+
+
+def serve(ns: Namespace, image: str, version: str) -> Namespace:
+    """Let a version be the stable one of an endpoint whose Gateway answers."""
+    ns.apply(good(version, image))
+    ns.wait_stable(version)
+    wait_until("waiting until the Gateway answers", lambda: not failed([ask(ns.target())]), within=30)
+    return ns
+
+
+def go_back(ns: Namespace, version: str) -> None:
+    """Leave the endpoint with this version as the stable one, unpinned, and with no other."""
+    ns.kubectl.patch("iep", "news", {"spec": {"version": version, "paused": False}})
+    ns.wait_stable(version)
+    for iv in ns.all_of("iv"):
+        if iv["spec"]["endpoint"] == "news" and iv["spec"]["version"] != version:
+            ns.kubectl.delete("iv", iv["metadata"]["name"])
+    ns.kubectl.patch("iep", "news", {"spec": {"version": None}})
 
 
 def canary(*weights: int, duration: str = "5s", requests: int = 20, **more: Any) -> Object:
