@@ -40,9 +40,9 @@ def next_steps(stage: Stage) -> str:
 
           eval "$({os.path.relpath(sys.executable, ROOT)} -m dev env)"    # kubectl, kubectl iv, KUBECONFIG
           kubectl get iv,iep
-          kubectl iv status {ENDPOINT} --watch       # and in another terminal: make demo ACT=release
-          kubectl iv unpin {ENDPOINT}                # after a rollback: 2.4.1 is wanted again
-          ls {FOLDER}                                # what was applied: change one, give it a higher version, apply it
+          kubectl iv status {ENDPOINT} --watch    # and in another terminal: make demo ACT=release
+          kubectl iv unpin {ENDPOINT}             # after a rollback: 2.4.1 is wanted again
+          ls {FOLDER}                             # what was applied: change one, give it a higher version, apply it
           curl -si -H 'Host: {host}' http://{gateway}/v2/models/news_sentiment/infer \\
             -d '{request_body("Lost cat found alive after storm")}'
 
