@@ -98,7 +98,8 @@ class World:
             if kind in ("HTTPRoute", "GRPCRoute") and self.gateway_works:
                 seen = {"status": "True", "observedGeneration": route["metadata"]["generation"]}
                 conditions = [{"type": kind, **seen} for kind in ("Accepted", "ResolvedRefs")]
-                route["status"] = {"parents": [{"parentRef": {"name": "inference"}, "conditions": conditions}]}
+                refs = route["spec"]["parentRefs"]
+                route["status"] = {"parents": [{"parentRef": ref, "conditions": conditions} for ref in refs]}
 
     def prometheus_answers(self, plan):
         """Prometheus answers what the last plan asked."""

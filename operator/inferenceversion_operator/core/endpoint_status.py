@@ -12,6 +12,7 @@ from inferenceversion_operator.core.health import observe_health
 from inferenceversion_operator.core.objects.route import hostnames, parent_refs
 from inferenceversion_operator.core.plan import Ref, StatusOf
 from inferenceversion_operator.core.rollout.choose import once_stable
+from inferenceversion_operator.core.rollout.gateway import told_by_gateways
 from inferenceversion_operator.core.rollout.readiness import down_since, is_ready, replicas_needed
 from inferenceversion_operator.core.rollout.release import Ended, Outcome, Release
 from inferenceversion_operator.core.snapshot import Snapshot
@@ -191,7 +192,7 @@ def _routed(seen: Snapshot, endpoint: InferenceEndpoint) -> Condition:
     route = seen.find("HTTPRoute", endpoint_name(endpoint.name))
     if route is None:
         return Condition("Routed", "False", "NoRoute", "the HTTPRoute is not there yet")
-    parents = route.get("status", {}).get("parents", ())
+    parents = told_by_gateways(route)
     for parent in parents:
         name = parent.get("parentRef", {}).get("name")
         for kind in ("Accepted", "ResolvedRefs"):

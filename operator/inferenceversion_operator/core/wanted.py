@@ -87,9 +87,11 @@ def _sticky_header(seen: Snapshot, kind: str, release: Release) -> str | None:
     live = seen.find(kind, sticky_name(seen.name))
     if live is None or release.stable is None:
         return None
-    rules = live["spec"]["rules"]
-    settled = len(rules) == 1 and rules[0]["backendRefs"][0]["name"] == version_name(release.stable.name)
-    return None if settled and has_taken(live) else str(rules[0]["matches"][0]["headers"][0]["name"])
+    rules = live["spec"].get("rules") or ()
+    leads_to = {backend.get("name") for rule in rules for backend in rule.get("backendRefs", ())}
+    settled = len(rules) == 1 and leads_to == {version_name(release.stable.name)} and has_taken(live)
+    headers = (header for rule in rules for match in rule.get("matches", ()) for header in match.get("headers", ()))
+    return None if settled else next((str(header["name"]) for header in headers), None)
 
 
 def split_by_direction(seen: Snapshot, objects: Iterable[Object]) -> tuple[tuple[Object, ...], tuple[Object, ...]]:

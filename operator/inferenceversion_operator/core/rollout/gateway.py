@@ -21,7 +21,7 @@ def differ_is_ready(seen: Snapshot) -> bool:
 
 def _copies_all(route: Object, attempt: Attempt) -> bool:
     """Say whether the installed Gateway API dropped the share of requests to copy, which it then takes for all."""
-    mirrors = [f["requestMirror"] for f in route["spec"]["rules"][0].get("filters", ()) if "requestMirror" in f]
+    mirrors = [f["requestMirror"] for f in _first_rule(route).get("filters", ()) if "requestMirror" in f]
     return attempt.phase is Phase.SHADOW and any("percent" not in mirror for mirror in mirrors)
 
 
@@ -47,9 +47,20 @@ def has_taken(route: Object) -> bool:
     return not _not_accepted(route["kind"], route)
 
 
+def _first_rule(route: Object) -> Object:
+    """Return the rule of all traffic; nothing where somebody took it out by hand, which is put right soon."""
+    return next(iter(route["spec"].get("rules") or ()), {})
+
+
+def told_by_gateways(route: Object) -> tuple[Object, ...]:
+    """Return what the Gateways that the route names have said of it; one that was removed never takes its word back."""
+    parents = route.get("status", {}).get("parents", ())
+    return tuple(p for p in parents if any(_is_of(p, ref, route) for ref in route["spec"].get("parentRefs") or ()))
+
+
 def _leads(route: Object, stable: InferenceVersion, attempt: Attempt) -> bool:
     """Say whether the live route has the stage's weights, or its mirror."""
-    rule = route["spec"]["rules"][0]
+    rule = _first_rule(route)
     weights = {backend["name"]: backend.get("weight", 1) for backend in rule.get("backendRefs", ())}
     mirrored = any(entry.get("type") == "RequestMirror" for entry in rule.get("filters", ()))
     if mirrored is not (attempt.phase is Phase.SHADOW):
@@ -67,15 +78,34 @@ def _shares(stable: InferenceVersion, attempt: Attempt) -> dict[str, int]:
 
 
 def _not_accepted(kind: str, route: Object) -> str:
-    parents = route.get("status", {}).get("parents", ())
+    """Return what is missing until every Gateway of the route has accepted it, by one controller of it at least."""
+    parents = told_by_gateways(route)
     if not parents:
         return f"no Gateway has taken the {kind} yet"
-    for parent in parents:
-        for wanted in ("Accepted", "ResolvedRefs"):
-            told: Object = find(parent.get("conditions"), wanted) or {}
-            name = parent.get("parentRef", {}).get("name")
-            if told.get("observedGeneration", 0) < route["metadata"].get("generation", 0):
-                return f"Gateway {name} has not seen the {kind} as it is now"
-            if told.get("status") != "True":
-                return f"Gateway {name} does not take the {kind}: {told.get('reason', '')}: {told.get('message', '')}"
+    for ref in route["spec"].get("parentRefs") or ():
+        missing = [_not_accepted_by(parent, kind, route) for parent in parents if _is_of(parent, ref, route)]
+        if not missing:
+            return f"Gateway {ref.get('name')} has not taken the {kind} yet"
+        if all(missing):
+            return missing[0]
+    return ""
+
+
+def _is_of(parent: Object, ref: Object, route: Object) -> bool:
+    """Say whether a Gateway's entry in the route's status is about this entry of ``spec.parentRefs``."""
+    told = parent.get("parentRef", {})
+    mine = route["metadata"].get("namespace")
+    same = all((told.get(field) or mine) == (ref.get(field) or mine) for field in ("name", "namespace"))
+    # Some controllers name the listener that they chose where the route leaves it open.
+    return same and all(ref.get(field) in (None, told.get(field)) for field in ("sectionName", "port"))
+
+
+def _not_accepted_by(parent: Object, kind: str, route: Object) -> str:
+    name = parent.get("parentRef", {}).get("name")
+    for wanted in ("Accepted", "ResolvedRefs"):
+        told: Object = find(parent.get("conditions"), wanted) or {}
+        if told.get("observedGeneration", 0) < route["metadata"].get("generation", 0):
+            return f"Gateway {name} has not seen the {kind} as it is now"
+        if told.get("status") != "True":
+            return f"Gateway {name} does not take the {kind}: {told.get('reason', '')}: {told.get('message', '')}"
     return ""

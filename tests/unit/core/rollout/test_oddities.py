@@ -5,7 +5,7 @@ from dataclasses import replace
 import pytest
 
 from inferenceversion_operator.api.shape import check_shape
-from inferenceversion_operator.api.types import Canary, Step
+from inferenceversion_operator.api.types import Canary, Gateway, Step
 from inferenceversion_operator.core.conditions import timestamp
 from tests.support.builders import a_version
 from tests.unit.core.rollout.conftest import FAIL, PASS, UNCLEAR, says
@@ -166,3 +166,59 @@ def test_promote_before_the_pods_are_ready_is_kept_until_the_first_step_begins()
     world.settle()
     assert world.weights == {"2.4.0": 50, "2.4.1": 50}
     assert world.endpoint.status["observedAction"] == "promote 2.4.1 by=ada"
+
+
+def test_a_step_begins_when_the_last_of_several_gateways_has_taken_the_route():
+    world = serving()
+    world.edit_endpoint(gateway=Gateway(({"name": "outside"}, {"name": "inside", "sectionName": "http"}))).settle()
+    world.gateway_works = False
+    world.apply(a_version("2.4.1", traffic=CANARY)).settle()
+    routes = [obj for (kind, _), obj in world.objects.items() if kind in ("HTTPRoute", "GRPCRoute")]
+    world.gateway_works = True
+    world.gateway_takes_routes()
+    for route in routes:
+        route["status"]["parents"].pop()
+    world.step()
+    assert "since" not in world.candidate
+    assert "Gateway inside has not taken the HTTPRoute" in world.endpoint_condition("Reconciling")["message"]
+    world.settle()
+    assert "since" in world.candidate
+
+
+def test_what_a_gateway_says_that_the_route_no_longer_names_holds_nothing_up():
+    world = serving()
+    refused = {"type": "Accepted", "status": "False", "reason": "Refused", "message": "no"}
+    gone = {"parentRef": {"name": "gone"}, "conditions": [refused]}
+    takes_routes = world.gateway_takes_routes
+
+    def takes_them_beside_one_that_is_gone():
+        takes_routes()
+        for (kind, _), route in world.objects.items():
+            if kind in ("HTTPRoute", "GRPCRoute"):
+                route["status"]["parents"].insert(0, gone)
+
+    world.gateway_takes_routes = takes_them_beside_one_that_is_gone
+    world.apply(a_version("2.4.1", traffic=CANARY)).settle()
+    assert "since" in world.candidate
+    assert world.endpoint_condition("Routed")["status"] == "True"
+
+
+@pytest.mark.parametrize("rules", [None, [], [{}], [{"backendRefs": []}], [{"matches": [{}]}]])
+def test_routes_that_somebody_emptied_are_put_right(rules):
+    world = releasing(replace(CANARY, canary=Canary(CANARY.canary.steps, sticky_header="x-session-hash")))
+    routes = {key: obj for key, obj in world.objects.items() if key[0] in ("HTTPRoute", "GRPCRoute")}
+    whole = {key: route["spec"] for key, route in routes.items()}
+    edit_candidate(world, since=None)  # whether the routes lead there is looked at before a step begins
+    _empty(routes, rules)
+    world.settle()
+    assert {key: world.objects[key]["spec"] for key in routes} == whole
+    _empty({key: world.objects[key] for key in routes}, rules)
+    world.ask("abort 2.4.1").settle()
+    assert world.weights == {"2.4.0": 100}
+    assert not any(name.endswith("-sticky") for _, name in world.objects)
+
+
+def _empty(routes, rules):
+    for route in routes.values():
+        rest = {name: value for name, value in route["spec"].items() if name != "rules"}
+        route["spec"] = rest if rules is None else {**rest, "rules": rules}
