@@ -61,15 +61,17 @@ def moved(before: Mapping[str, str], after: Mapping[str, str], to: str) -> list[
 def steps_took(entered: Sequence[float], begun: Sequence[float], promoted: float, minimum: float) -> dict[str, object]:
     """Return what the steps of a canary took beyond their minimum durations, in seconds.
 
+    The whole is counted from when the first step was entered: its share is on its way to the Gateway then.
+
     Args:
         entered, begun: when each step was entered, and when it began to count.
         promoted: when the candidate was the stable version.
         minimum: ``minDuration`` of each step.
 
     >>> steps_took([0, 7, 14], [1, 8, 15], 22, 5)["over_per_step"]
-    2.0
+    2.33
     """
-    total = promoted - begun[0]
+    total = promoted - entered[0]
     ends = [*entered[1:], promoted]
     over = total - minimum * len(begun)
     return {

@@ -26,9 +26,9 @@ def test_a_candidate_that_nobody_reached_is_off_by_its_whole_weight():
 def test_a_step_shorter_than_its_minimum_shows_as_less_than_nothing():
     found = steps_took(entered=[0.0, 6.0], begun=[1.0, 7.0], promoted=11.5, minimum=5)
     assert found == {
-        "total": 10.5,
+        "total": 11.5,
         "minimum": 10,
-        "over_per_step": 0.25,
+        "over_per_step": 0.75,
         "until_it_counts": [1.0, 1.0],
         "until_it_passed": [0.0, -0.5],
     }
