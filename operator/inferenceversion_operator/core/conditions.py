@@ -21,7 +21,8 @@ class Condition:
 
 def timestamp(moment: datetime) -> str:
     """Return RFC 3339 in UTC with whole seconds, as ``metav1.Time`` does."""
-    return moment.astimezone(UTC).strftime("%Y-%m-%dT%H:%M:%SZ")
+    # strftime would write the year 1 as "1".
+    return moment.astimezone(UTC).replace(tzinfo=None).isoformat(timespec="seconds") + "Z"
 
 
 def parse_timestamp(text: str) -> datetime:

@@ -17,7 +17,7 @@ from inferenceversion_operator.core.rollout.readiness import down_since, is_read
 from inferenceversion_operator.core.rollout.release import Ended, Outcome, Release
 from inferenceversion_operator.core.snapshot import Snapshot
 
-_ACTION_LIMIT, _MESSAGE_LIMIT, _EVIDENCE_LIMIT = 512, 1024, 512
+_ACTION_LIMIT, _VERSION_LIMIT, _MESSAGE_LIMIT, _EVIDENCE_LIMIT = 512, 64, 1024, 512
 _WITH_EVIDENCE, _HISTORY_LIMIT = 10, 100  # the CRD takes no more
 
 
@@ -92,7 +92,7 @@ def _outcome(endpoint: InferenceEndpoint, end: Ended, now: datetime) -> dict[str
         "until": timestamp(now),
         "reason": end.reason,
         "message": end.message[:_MESSAGE_LIMIT],
-        "instead": endpoint.status.get("stable"),
+        "instead": str(endpoint.status.get("stable", ""))[:_VERSION_LIMIT],
         "by": end.by,
         "gates": [_short(gate) for gate in end.attempt.gates] if end.attempt else None,
         "steps": [dict(step) for step in end.attempt.steps] if end.attempt else None,

@@ -1,7 +1,7 @@
 """Can a version take requests: pods that are ready, and addresses that the Gateway can know."""
 
 import math
-from datetime import datetime
+from datetime import UTC, datetime
 
 from inferenceversion_operator.api.names import version_name
 from inferenceversion_operator.api.types import InferenceVersion
@@ -42,7 +42,7 @@ def down_since(seen: Snapshot, stable: InferenceVersion, now: datetime) -> datet
         return None
     told = seen.endpoint.status.get("stableDownSince") if seen.endpoint else None
     try:
-        return min(parse_timestamp(str(told)), now) if told else now
+        return min(parse_timestamp(str(told)).astimezone(UTC), now) if told else now
     except (ValueError, OverflowError):
         return now
 

@@ -1,5 +1,6 @@
 """What stories of releases by steps have in common."""
 
+from inferenceversion_operator.api.shape import check_shape
 from inferenceversion_operator.api.types import Approval, Canary, Shadow, Step, Strategy, Traffic
 from tests.support.builders import a_version
 from tests.support.world import World
@@ -25,3 +26,11 @@ def pass_stage(world, seconds=60, **gates):
     """Let a stage's time pass, its gates saying so."""
     world.prometheus = gates
     return world.pass_time(seconds=seconds).settle()
+
+
+def problems(world):
+    """Return what the API server would have against the statuses: it would refuse them, and nothing would go on."""
+    found = list(check_shape("InferenceEndpoint", {"status": world.endpoint.status}).problems)
+    for version in world.versions.values():
+        found += check_shape("InferenceVersion", {"status": version.status}).problems
+    return [problem for problem in found if problem.field.startswith("status")]

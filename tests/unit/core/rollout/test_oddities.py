@@ -4,12 +4,11 @@ from dataclasses import replace
 
 import pytest
 
-from inferenceversion_operator.api.shape import check_shape
 from inferenceversion_operator.api.types import Canary, Gateway, Step
 from inferenceversion_operator.core.conditions import timestamp
 from tests.support.builders import a_version
 from tests.unit.core.rollout.conftest import FAIL, PASS, UNCLEAR, says
-from tests.unit.core.rollout.stories import CANARY, pass_stage, releasing, serving
+from tests.unit.core.rollout.stories import CANARY, pass_stage, problems, releasing, serving
 
 GOOD = says(latency=PASS, errors=PASS)
 BAD = says(latency=FAIL, errors=PASS)
@@ -34,17 +33,6 @@ def edit_status(world, **fields):
 
 def edit_candidate(world, **fields):
     edit_status(world, candidate={**world.candidate, **fields})
-
-
-def problems(world):
-    """Return what the API server would have against the statuses."""
-    spec = {"spec": {}, "metadata": {"name": world.endpoint.name}}
-    of_endpoint = check_shape("InferenceEndpoint", {**spec, "status": world.endpoint.status}).problems
-    told = [problem for problem in of_endpoint if problem.field.startswith("status")]
-    for version in world.versions.values():
-        found = check_shape("InferenceVersion", {"status": version.status}).problems
-        told += [problem for problem in found if problem.field.startswith("status")]
-    return told
 
 
 @pytest.mark.parametrize("line", ["promote 2.4.1", "promote 2.4.1 skip-steps", "abort 2.4.1"])
@@ -89,6 +77,15 @@ def test_a_weight_that_was_written_into_the_status_moves_no_requests(weight):
     edit_candidate(world, weight=weight)
     world.settle()
     assert world.weights == {"2.4.0": 95, "2.4.1": 5}
+
+
+@pytest.mark.parametrize("since", ["0001-01-01T00:00:00Z", "0001-01-01T00:00:00+14:00", "9999-12-31T23:59:59-12:00"])
+def test_a_time_at_the_end_of_the_calendar_is_written_as_it_is_read(since):
+    world = serving()
+    world.never_ready.add("2.4.0")
+    edit_status(world, stableDownSince=since)
+    world.settle()
+    assert len(world.endpoint.status["stableDownSince"]) == len("2026-11-30T12:00:00Z")
 
 
 def test_a_clock_that_goes_back_begins_the_step_anew_and_takes_no_wish_away():
