@@ -28,7 +28,7 @@ def _copies_all(route: Object, attempt: Attempt) -> bool:
 def not_taken(seen: Snapshot, stable: InferenceVersion, attempt: Attempt) -> str:
     """Return what the stage still waits for; empty where requests, or their copies, go as they should."""
     if attempt.phase is Phase.SHADOW and not differ_is_ready(seen):
-        return "the differ, which compares the answers, is getting ready"
+        return f"the differ, which compares the answers, is getting ready (Deployment {differ_name(seen.name)})"
     for kind in ROUTE_KINDS:
         if kind in seen.settings.route_kinds:
             route = seen.find(kind, endpoint_name(seen.name))

@@ -97,9 +97,12 @@ def _enter_first(
 
 
 def _enter(stable: InferenceVersion, attempt: Attempt, stage: Stage, now: datetime) -> Release:
-    what = "its shadow" if stage.phase is Phase.SHADOW else f"its step of {stage.weight} %"
-    waits_for = f"version {attempt.candidate.version} enters {what}"
+    waits_for = f"version {attempt.candidate.version} enters its {_what(stage)}"
     return Release(stable, attempt.enter(stage, now), entered=True, waits_for=waits_for)
+
+
+def _what(stage: Stage) -> str:
+    return "shadow" if stage.phase is Phase.SHADOW else f"step of {stage.weight} %"
 
 
 def _told_by_gate(problem: Unanswered, findings: Iterable[Finding]) -> str:
@@ -117,9 +120,22 @@ def _begin(way: _Way) -> Release:
     """Count from the moment on at which the Gateway had taken the route."""
     reason = not_taken(way.seen, way.stable, way.attempt)
     if reason:
-        return Release(way.stable, way.attempt, waits_for=reason)
+        return _not_begun(way, reason)
     begun = way.attempt.begin(way.now)
     return _look(replace(way, attempt=begun), way.now)
+
+
+def _not_begun(way: _Way, reason: str) -> Release:
+    """Wait; what is not there after as long as pods may take is told as what a person should look at."""
+    patience_s = way.seen.settings.ready_deadline_s
+    waits = Release(way.stable, way.attempt, waits_for=reason)
+    if way.attempt.waiting_since is None:
+        return waits
+    due = parse_timestamp(way.attempt.waiting_since) + timedelta(seconds=patience_s)
+    if way.now < due:
+        return replace(waits, recheck_at=due)
+    told = f"version {way.attempt.candidate.version} can't begin its {_what(way.stage)}, for {patience_s:g} s: {reason}"
+    return replace(waits, stalled=Stalled("StepNotBegun", f"{told}; it goes on by itself when that passes"))
 
 
 def _look(way: _Way, since: datetime) -> Release:

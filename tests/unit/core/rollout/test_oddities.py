@@ -1,6 +1,7 @@
 """What nobody does on purpose: hostile lines, numbers without sense, statuses and routes that were edited by hand."""
 
 from dataclasses import replace
+from datetime import timedelta
 
 import pytest
 
@@ -219,3 +220,20 @@ def _empty(routes, rules):
     for route in routes.values():
         rest = {name: value for name, value in route["spec"].items() if name != "rules"}
         route["spec"] = rest if rules is None else {**rest, "rules": rules}
+
+
+def test_a_step_that_can_not_begin_is_told_in_time_and_goes_on_by_itself():
+    world = serving()
+    world.gateway_works = False
+    world.apply(a_version("2.4.1", traffic=CANARY)).settle()
+    world.pass_time(seconds=899).settle()
+    assert world.endpoint_condition("Stalled") is None
+    assert world.plan.recheck_at == world.now + timedelta(seconds=1)
+    world.pass_time(seconds=1).settle()
+    told = world.endpoint_condition("Stalled")
+    assert told["reason"] == "StepNotBegun"
+    assert "has not seen the HTTPRoute" in told["message"]
+    world.gateway_works = True
+    world.settle()
+    assert world.endpoint_condition("Stalled") is None
+    assert world.candidate["since"] == timestamp(world.now)
