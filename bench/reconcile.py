@@ -30,6 +30,8 @@ _CONTROLLER_QPS = 500
 _KINDS = ("ConfigMap", "Deployment", "Service", "PodDisruptionBudget")
 _BARE, _OURS, _PROBE = "bare", "ours", "probe"
 _IDLE_S = 15.0
+_LOOK_S = 2.0
+_NEXT_TO_NOTHING = 0.03  # of a core
 _SINGLES = 20
 _BETWEEN_S = 0.5
 
@@ -96,6 +98,7 @@ async def _measure(bench: Bench, size: int) -> Numbers:
     bench.say("  single versions")
     numbers["single"] = _quantiles([await _single(bench, f"single{n}") for n in range(_SINGLES)])
     await meters.quiet(bench.client)
+    await _settled(bench)
     numbers["rss_mib"] = bench.operator.rss_mib()
     bench.say("  resync, restart, idle")
     return numbers | await _resync(bench, size) | await _restart(bench) | await _idle(bench)
@@ -235,6 +238,7 @@ async def _resync(bench: Bench, size: int) -> Numbers:
     """Touch every endpoint, so that each is looked at again though nothing is to do; once more with single versions."""
     before, cpu = await meters.quiet(bench.client), bench.operator.cpu_seconds()
     await _touch(bench, size, "once")
+    await _settled(bench)
     written = meters.applies(await meters.quiet(bench.client) - before)
     spent = bench.operator.cpu_seconds() - cpu
     during = asyncio.create_task(_probes(bench, "resync"))
@@ -265,6 +269,7 @@ async def _restart(bench: Bench) -> Numbers:
     started = time.perf_counter()
     bench.operator.start()
     until_healthy = time.perf_counter() - started
+    await _settled(bench)
     written = meters.applies(await meters.quiet(bench.client) - before)
     return {
         "restart_writes": written,
@@ -272,6 +277,14 @@ async def _restart(bench: Bench) -> Numbers:
         "restart_cpu_s": bench.operator.cpu_seconds(),
         "rss_after_restart_mib": bench.operator.rss_mib(),
     }
+
+
+async def _settled(bench: Bench) -> None:
+    """Wait until the operator has looked at everything: for two seconds it does next to nothing."""
+    before = -1.0
+    while (now := bench.operator.cpu_seconds()) - before > _NEXT_TO_NOTHING * _LOOK_S:
+        before = now
+        await asyncio.sleep(_LOOK_S)
 
 
 async def _idle(bench: Bench) -> Numbers:
