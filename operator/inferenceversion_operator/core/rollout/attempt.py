@@ -2,7 +2,8 @@
 
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, replace
-from datetime import datetime
+from datetime import UTC, datetime
+from itertools import takewhile
 from typing import Any
 
 from inferenceversion_operator.api.types import InferenceEndpoint, InferenceVersion
@@ -60,10 +61,17 @@ class Attempt:
         )
 
     def begin(self, now: datetime) -> "Attempt":
-        """Count from now on."""
+        """Count from now on; a stage that began before is told once more."""
         began = timestamp(now)
-        last = {**self.steps[-1], "since": began} if self.steps else {}
-        return replace(self, waiting_since=None, since=began, steps=(*self.steps[:-1], last) if last else ())
+        entry = {"phase": self.phase.value, "weight": self.weight, "since": began}
+        before = self.steps[:-1] if self.steps and "since" not in self.steps[-1] else self.steps
+        return replace(self, waiting_since=None, since=began, steps=(*before, entry)[-_STEPS_LIMIT:])
+
+    def times_begun(self, after: datetime) -> int:
+        """Return how often the stage that it is in began in a row since ``after``."""
+        in_a_row = takewhile(lambda e: (e["phase"], e["weight"]) == (self.phase, self.weight), reversed(self.steps))
+        moments = (_moment(entry.get("since"), datetime.max.replace(tzinfo=UTC)) for entry in in_a_row)
+        return sum(moment is not None and parse_timestamp(moment) >= after for moment in moments)
 
     def wait(self, weight: int, now: datetime) -> "Attempt":
         """Wait for pods or Gateway; what was counted so far counts no more."""

@@ -19,6 +19,9 @@ from inferenceversion_operator.core.rollout.stages import Stage, place_of, stage
 from inferenceversion_operator.core.snapshot import Snapshot
 from inferenceversion_operator.outcome import Stalled
 
+# A candidate that falls over whenever it gets requests takes its errors along: each new beginning forgets them.
+_LOSSES, _LOSSES_WITHIN = 5, timedelta(hours=1)
+
 
 def next_release(seen: Snapshot, now: datetime) -> Release:
     """Decide what becomes of the release under way, or whether one begins."""
@@ -252,6 +255,9 @@ def _wait_for_pods(seen: Snapshot, stable: InferenceVersion | None, begun: Attem
     pinned = seen.endpoint is not None and seen.endpoint.pin == begun.candidate.version
     if waiting.waiting_since is None or stable is None or pinned or not is_ready(seen, stable):
         return release
+    if begun.since is not None and begun.times_begun(now - _LOSSES_WITHIN) >= _LOSSES:
+        again = f"lost its pods {_LOSSES} times within an hour{why_not_ready(seen, begun.candidate)}"
+        return Release(stable=stable, ended=(Ended(begun.candidate, Outcome.FAILED, "NotReady", again, begun),))
     deadline = parse_timestamp(waiting.waiting_since) + timedelta(seconds=seen.settings.ready_deadline_s)
     if now < deadline:
         return replace(release, recheck_at=deadline)

@@ -237,3 +237,32 @@ def test_a_step_that_can_not_begin_is_told_in_time_and_goes_on_by_itself():
     world.settle()
     assert world.endpoint_condition("Stalled") is None
     assert world.candidate["since"] == timestamp(world.now)
+
+
+def lose_pods(world, every):
+    """Let the candidate lose its pods once more and get them back, so many seconds after it had them."""
+    world.pass_time(seconds=every)
+    world.never_ready.add("2.4.1")
+    world.settle()
+    world.never_ready.clear()
+    world.settle()
+
+
+def test_a_candidate_that_falls_over_again_and_again_fails():
+    world = releasing(CANARY)
+    for _ in range(4):
+        lose_pods(world, every=50)
+    assert world.weights == {"2.4.0": 95, "2.4.1": 5}
+    assert len(world.candidate["steps"]) == 5, "every beginning is told"
+    lose_pods(world, every=50)
+    assert world.weights == {"2.4.0": 100}
+    assert world.history[0] == ("2.4.1", "Failed", "NotReady")
+    assert "lost its pods 5 times within an hour" in world.endpoint.status["history"][0]["message"]
+
+
+def test_pods_that_are_moved_now_and_then_do_not_fail_a_step_that_lasts():
+    world = releasing(CANARY)
+    for _ in range(40):
+        lose_pods(world, every=901)
+    assert world.weights == {"2.4.0": 95, "2.4.1": 5}
+    assert problems(world) == []
