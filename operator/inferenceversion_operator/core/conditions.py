@@ -56,8 +56,8 @@ def merge(
             {
                 "type": condition.type,
                 "status": condition.status,
-                "reason": _storable(condition.reason)[:_REASON_LIMIT],
-                "message": _storable(condition.message)[:_MESSAGE_LIMIT],
+                "reason": storable(condition.reason)[:_REASON_LIMIT],
+                "message": storable(condition.message)[:_MESSAGE_LIMIT],
                 "lastTransitionTime": earlier["lastTransitionTime"] if earlier and same else timestamp(now),
                 "observedGeneration": generation,
             }
@@ -65,7 +65,7 @@ def merge(
     return merged
 
 
-def _storable(text: str) -> str:
+def storable(text: str) -> str:
     """Return the text as the API server keeps it: half of a surrogate pair, which JSON can hold, is no character."""
     return text.encode("utf-8", "replace").decode()
 

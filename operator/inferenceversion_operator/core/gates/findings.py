@@ -1,5 +1,6 @@
 """From what is known to a finding: the three verdicts, worded and cut in one place."""
 
+from inferenceversion_operator.core.conditions import storable
 from inferenceversion_operator.core.gates.answers import Unanswered
 from inferenceversion_operator.core.gates.evidence import Claim
 from inferenceversion_operator.core.gates.verdict import Finding, Verdict
@@ -33,6 +34,7 @@ def finding(
 
 
 def _cut(text: str, limit: int) -> str:
+    text = storable(text)
     return text if len(text) <= limit else text[: limit - 1] + "…"
 
 

@@ -7,6 +7,8 @@ import pytest
 
 from inferenceversion_operator.api.types import Canary, Gateway, Step
 from inferenceversion_operator.core.conditions import timestamp
+from inferenceversion_operator.core.gates.answers import Unanswered
+from inferenceversion_operator.core.gates.findings import unanswered
 from tests.support.builders import a_version
 from tests.unit.core.rollout.conftest import FAIL, PASS, UNCLEAR, says
 from tests.unit.core.rollout.stories import CANARY, pass_stage, problems, releasing, serving
@@ -266,3 +268,9 @@ def test_pods_that_are_moved_now_and_then_do_not_fail_a_step_that_lasts():
         lose_pods(world, every=901)
     assert world.weights == {"2.4.0": 95, "2.4.1": 5}
     assert problems(world) == []
+
+
+def test_half_a_character_that_a_server_says_is_stored_as_it_comes_back():
+    """Else the status would never be as it was written, and be written again and again."""
+    told = unanswered("mine", Unanswered("BadQuery", "no \ud83d here"))
+    assert told.message == "no ? here"
