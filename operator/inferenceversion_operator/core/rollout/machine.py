@@ -5,15 +5,16 @@ from datetime import datetime, timedelta
 
 from inferenceversion_operator.api.action import Action, Verb, parse_action
 from inferenceversion_operator.api.types import InferenceEndpoint, InferenceVersion, Role
-from inferenceversion_operator.core.conditions import find, parse_timestamp
+from inferenceversion_operator.core.conditions import find, parse_timestamp, timestamp
 from inferenceversion_operator.core.gates.scope import Phase
 from inferenceversion_operator.core.health import why_not_ready
+from inferenceversion_operator.core.objects.route import has_gateway
 from inferenceversion_operator.core.rollout import attempt as attempts
 from inferenceversion_operator.core.rollout.attempt import Attempt
 from inferenceversion_operator.core.rollout.choose import choose_version, has_failed, served_before
 from inferenceversion_operator.core.rollout.obstacles import held_back
 from inferenceversion_operator.core.rollout.progress import advance
-from inferenceversion_operator.core.rollout.readiness import can_carry, down_since, is_ready
+from inferenceversion_operator.core.rollout.readiness import can_carry, down_since, is_ready, replicas_needed
 from inferenceversion_operator.core.rollout.release import Ended, Outcome, Release
 from inferenceversion_operator.core.rollout.stages import Stage, place_of, stages_of
 from inferenceversion_operator.core.snapshot import Snapshot
@@ -125,6 +126,8 @@ def _keep(
     place = place_of(stages, under_way.phase, under_way.step) if under_way else None
     if under_way is None or place is None:
         return Release(stable=stable, attempt=under_way)
+    if not has_gateway(seen):  # no route leads to it any more
+        return Release(stable=stable, attempt=under_way.wait(0, now))
     if _carries(seen, under_way, stages[place]) or is_ready(seen, under_way.candidate):
         return Release(stable=stable, attempt=under_way)
     return _wait_for_pods(seen, stable, under_way, now)
@@ -250,6 +253,8 @@ def _hold(
 def _wait_for_pods(seen: Snapshot, stable: InferenceVersion | None, begun: Attempt, now: datetime) -> Release:
     """Wait, without live requests; give the candidate up in the end, if something else serves and no pin insists."""
     waiting = begun.wait(0, now)
+    if _had_its_pods(begun.candidate):  # whatever was waited for until now, the pods it is since now
+        waiting = replace(waiting, waiting_since=timestamp(now))
     why = f"version {begun.candidate.version} is getting ready{why_not_ready(seen, begun.candidate)}"
     release = Release(stable=stable, attempt=waiting, waits_for=why)
     pinned = seen.endpoint is not None and seen.endpoint.pin == begun.candidate.version
@@ -264,6 +269,11 @@ def _wait_for_pods(seen: Snapshot, stable: InferenceVersion | None, begun: Attem
     lost = "" if begun.phase is Phase.STARTING else " again"
     failure = f"not Ready{lost} within {seen.settings.ready_deadline_s:g} s{why_not_ready(seen, begun.candidate)}"
     return Release(stable=stable, ended=(Ended(begun.candidate, Outcome.FAILED, "NotReady", failure, begun),))
+
+
+def _had_its_pods(version: InferenceVersion) -> bool:
+    """Say whether the last decision saw all pods of the version."""
+    return int(version.status.get("readyReplicas") or 0) >= replicas_needed(version)
 
 
 def _served_before(seen: Snapshot, version: InferenceVersion) -> bool:

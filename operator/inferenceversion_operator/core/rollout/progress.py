@@ -19,6 +19,7 @@ from inferenceversion_operator.core.rollout.stages import Stage, place_of
 from inferenceversion_operator.core.snapshot import Snapshot
 from inferenceversion_operator.outcome import Stalled
 
+_FRESH = timedelta(minutes=1)  # beyond an interval: what passed before whatever kept answers away is asked again
 _SHORTEST_INTERVAL_S = 1.0  # statuses hold whole seconds, and Prometheus serves others, too
 
 
@@ -90,7 +91,8 @@ def _enter_first(
     if problem is None:
         return _enter(stable, attempt, stages[0], now)
     told = _told_by_gate(problem, judge(scope, measured.answers))
-    stalled = Stalled(problem.reason, f"{told}; no request goes to version {attempt.candidate.version} before")
+    until = f"no request goes to version {attempt.candidate.version} until this is clear"
+    stalled = Stalled(problem.reason, f"{told}; {until}")
     due = measured.at + _interval(attempt)
     release = replace(release, stalled=stalled, waits_for=told)
     return _ask(release, scope, now, asked_for) if now >= due else replace(release, recheck_at=due)
@@ -150,7 +152,7 @@ def _look(way: _Way, since: datetime) -> Release:
         if failed:
             return _fail(way, failed)
         passed = all(finding.verdict is Verdict.PASS for finding in findings)
-        if passed and measured.at >= over:
+        if passed and measured.at >= over and way.now - measured.at <= _interval(way.attempt) + _FRESH:
             return _passed(way)
     if way.action:
         return _next(way)
@@ -185,7 +187,7 @@ def _await_approval(way: _Way) -> Release:
         return _look_again(way, f"{says} until {timestamp(until)}, then: {approval.on_timeout}", until)
     if approval.on_timeout == "Promote":
         return _look_again(way, f"{_where(way)}: nobody refused; {way.hold}") if way.hold else _next(way)
-    message = f"{_where(way)}: nobody approved within {approval.timeout_s:g} s"
+    message = f"{_place(way)}: nobody approved within {approval.timeout_s:g} s"
     return Release(stable=way.stable, ended=(_end(way, Outcome.FAILED, "NotApproved", message),))
 
 
@@ -215,7 +217,7 @@ def _next(way: _Way) -> Release:
 
 def _fail(way: _Way, failed: Iterable[Finding]) -> Release:
     told = "; ".join(f"gate {finding.name}: {finding.message}" for finding in failed)
-    return Release(stable=way.stable, ended=(_end(way, Outcome.FAILED, "GateFailed", f"{_where(way)}: {told}"),))
+    return Release(stable=way.stable, ended=(_end(way, Outcome.FAILED, "GateFailed", f"{_place(way)}: {told}"),))
 
 
 def _end(way: _Way, outcome: Outcome, reason: str, message: str) -> Ended:
@@ -255,11 +257,16 @@ def _unclear(gates: Iterable[Mapping[str, Any]]) -> str:
 
 
 def _where(way: _Way) -> str:
-    version = way.attempt.candidate.version
+    has = "is" if way.stage.phase is Phase.SHADOW else "has"
+    return f"version {way.attempt.candidate.version} {has} {_place(way).removeprefix('at ')}"
+
+
+def _place(way: _Way) -> str:
+    """Return where the release is, or was when it ended."""
     if way.stage.phase is Phase.SHADOW:
-        return f"version {version} is in the shadow"
+        return "in the shadow"
     steps = sum(stage.phase is Phase.CANARY for stage in way.stages)
-    return f"version {version} has {way.stage.weight} % (step {(way.stage.step or 0) + 1} of {steps})"
+    return f"at {way.stage.weight} % (step {(way.stage.step or 0) + 1} of {steps})"
 
 
 def _next_look(way: _Way, since: datetime, over: datetime) -> datetime:

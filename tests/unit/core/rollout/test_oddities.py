@@ -5,7 +5,7 @@ from datetime import timedelta
 
 import pytest
 
-from inferenceversion_operator.api.types import Canary, Gateway, Step
+from inferenceversion_operator.api.types import Approval, Canary, Gateway, Step, Strategy, Traffic
 from inferenceversion_operator.core.conditions import timestamp
 from inferenceversion_operator.core.gates.answers import Unanswered
 from inferenceversion_operator.core.gates.findings import unanswered
@@ -274,3 +274,39 @@ def test_half_a_character_that_a_server_says_is_stored_as_it_comes_back():
     """Else the status would never be as it was written, and be written again and again."""
     told = unanswered("mine", Unanswered("BadQuery", "no \ud83d here"))
     assert told.message == "no ? here"
+
+
+def test_pods_that_are_lost_after_a_long_wait_for_something_else_have_their_own_time():
+    world = serving()
+    world.gateway_works = False
+    world.apply(a_version("2.4.1", traffic=CANARY)).settle()
+    world.pass_time(seconds=1000).settle()
+    world.never_ready.add("2.4.1")
+    world.settle()
+    assert world.candidate["waitingSince"] == timestamp(world.now)
+    world.pass_time(seconds=899).settle()
+    assert world.candidate["waitingSince"] == timestamp(world.now - timedelta(seconds=899))
+    world.pass_time(seconds=1).settle()
+    assert world.history[0] == ("2.4.1", "Failed", "NotReady")
+
+
+def test_a_step_whose_route_went_with_the_gateway_begins_anew():
+    world = pass_stage(releasing(CANARY), seconds=59, **GOOD)
+    settings, world.settings = world.settings, replace(world.settings, gateway_parent_refs=())
+    world.settle()
+    assert world.versions["sentiment-2.4.1"].status["weight"] == 0
+    world.settings = settings
+    world.pass_time(seconds=60).settle()
+    assert world.weights == {"2.4.0": 95, "2.4.1": 5}
+    assert world.candidate["since"] == timestamp(world.now)
+
+
+def test_silence_is_a_yes_only_to_gates_that_pass_now():
+    silence = Traffic(Strategy.CANARY, canary=Canary((Step(5, 60, 0, Approval(600, "Promote")),)))
+    world = pass_stage(releasing(silence), **GOOD)
+    world.prometheus_works = False  # and not even says so
+    world.pass_time(seconds=600).settle()
+    assert world.weights == {"2.4.0": 95, "2.4.1": 5}
+    world.prometheus_works = True
+    world.settle()
+    assert world.weights == {"2.4.1": 100}
