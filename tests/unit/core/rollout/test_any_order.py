@@ -5,12 +5,12 @@ from dataclasses import replace
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
-from inferenceversion_operator.api.types import Canary
+from inferenceversion_operator.api.types import Canary, Gateway, Traffic
 from inferenceversion_operator.core.decide import decide
 from tests.support.builders import a_version
 from tests.support.world import Crash, World
 from tests.unit.core.rollout.conftest import FAIL, PASS, UNCLEAR, says
-from tests.unit.core.rollout.stories import APPROVED, BOTH, CANARY, SHADOW, STEPS
+from tests.unit.core.rollout.stories import APPROVED, BOTH, CANARY, SHADOW, STEPS, problems
 
 GOOD, BAD = says(latency=PASS, errors=PASS), says(latency=PASS, errors=FAIL)
 STICKY = replace(CANARY, canary=Canary(STEPS, sticky_header="x-session-hash"))
@@ -61,6 +61,7 @@ ACTS = st.sampled_from(
     [
         *("apply", "delete", "pin", "unpin", "pause", "resume", "wait", "ready", "break", "gateway", "prometheus"),
         *("good", "bad", "unclear", "promote", "skip", "abort", "settle", "settle", "good"),
+        *("traffic", "gateways", "keep none", "lose endpoint", "clock back", "replace"),
     ]
 )
 
@@ -72,14 +73,48 @@ ACTS = st.sampled_from(
 )
 @given(st.lists(st.tuples(ACTS, st.integers(0, 5)), max_size=50))
 def test_whatever_happens(acts):
-    world = World()
+    world, edited = World(), set()
     for act, n in acts:
-        do(world, act, list(NAMES)[n])
+        name = list(NAMES)[n]
+        if disturb(world, act, name):
+            edited.add(name)
+        else:
+            do(world, act, name)
         world.step()
         world.prometheus_answers(world.plan)
-        holds(world)
+        holds(world, edited)
     world.gateway_works = True
     world.settle()
+
+
+def disturb(world, act, name):
+    """Let one of the rarer things happen; say whether the version is no longer what it was applied as."""
+    version = next((v for v in world.versions.values() if v.version == name), None)
+    serves = world.endpoint is not None and world.endpoint.status.get("stable") == name
+    match act:
+        case "traffic" if version:
+            others = [traffic or Traffic() for traffic in NAMES.values()]
+            traffic = others[(others.index(version.traffic) + 1) % len(others)]
+            world.versions[version.name] = replace(version, traffic=traffic, generation=version.generation + 1)
+        case "replace" if version and not serves:  # an admission policy keeps what serves
+            other = {
+                "uid": f"{version.uid}'",
+                "digest": "sha256:" + version.digest[:6:-1],
+                "status": {},
+                "generation": 1,
+            }
+            world.versions[version.name] = replace(version, **other)
+        case "gateways" if world.endpoint:
+            world.edit_endpoint(gateway=Gateway(({"name": "outside"}, {"name": f"inside-{name[2]}"})))
+        case "keep none" if world.endpoint:
+            world.edit_endpoint(warm=0, history=1)
+        case "lose endpoint" if world.endpoint:
+            gone, world.endpoint = world.endpoint.uid, None
+            owned = lambda obj: obj["metadata"]["ownerReferences"][0]["uid"] == gone  # noqa: E731
+            world.objects = {key: obj for key, obj in world.objects.items() if not owned(obj)}
+        case "clock back":
+            world.pass_time(seconds=-30)
+    return act in ("traffic", "replace")
 
 
 def do(world, act, name):
@@ -122,7 +157,7 @@ def _let_the_cluster(world, act, name):
             world.prometheus_works = not world.prometheus_works
 
 
-def holds(world):
+def holds(world, edited):
     """Check what must hold after every single decision."""
     assert decide(world.look(), world.now) == decide(world.look(), world.now)
     split = world.split_log[-1] if world.split_log else {}
@@ -138,7 +173,8 @@ def holds(world):
     for entry in world.endpoint.status.get("history", ()) if world.endpoint else ():
         if entry["reason"] == "GatesPassed":
             assert {gate["verdict"] for gate in entry["gates"]} == {"Pass"}
-            assert len(entry["steps"]) >= len(stages(entry["version"]))
+            assert entry["version"] in edited or len(entry["steps"]) >= len(stages(entry["version"]))
+    assert world.endpoint is None or problems(world) == []
 
 
 def stages(version):
