@@ -29,8 +29,8 @@ class Sizes:
     rollbacks: int = 20
     requests: int = 10_000
     canaries: int = 3
-    turns: int = 6
-    turn_s: float = 5
+    turns: int = 15
+    turn_s: float = 2
     pairs: int = 3_000
 
 

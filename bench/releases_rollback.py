@@ -10,6 +10,7 @@ from tests.support.wait import wait_until
 
 _ENDPOINT, _VERSIONS = "back", ("1.0.0", "1.1.0")
 _CALM_S = 1.0
+_TIMES = ("patched_s", "route_s", "switched_s", "answers_s")
 
 
 def measure(stage: Stage, times: int, rate: float) -> Numbers:
@@ -35,7 +36,7 @@ def measure(stage: Stage, times: int, rate: float) -> Numbers:
         "requests": len(load.answers),
         "failed": len(bad),
         "failures": [str(answer) for answer in bad[:5]],
-        **{key: spread(sample[key] for sample in samples) for key in ("patched_s", "route_s", "answers_s")},
+        **{key: spread(sample[key] for sample in samples) for key in _TIMES},
         "answer_took_s": spread(answer.took for answer in load.answers),
         "samples": samples,
     }
@@ -56,9 +57,10 @@ def _once(stage: Stage, route: Follower, load: Load, target: str) -> Numbers:
     return {
         "patched_s": round(patched, 3),
         "route_s": round(written.at - sent, 3),
-        # The last answer of the version before arrived then; of requests that were sent after `last_sent_s` none did.
+        # Whatever was sent later than this was answered by the new version; what the old one had by then, it still
+        # answered, the last one at `answers_s`.
+        "switched_s": round(settled_after(since, sent, lambda answer: answer.version == target), 3),
         "answers_s": round(max(late, default=0.0), 3),
-        "last_sent_s": round(settled_after(since, sent, lambda answer: answer.version == target), 3),
     }
 
 
