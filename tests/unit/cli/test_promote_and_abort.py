@@ -138,6 +138,14 @@ def test_abort(iv, cluster):
     assert "2.4.1 gets all requests back at once" in result.stderr
 
 
+def test_abort_names_the_version_that_takes_over_from_stable_then(iv, cluster):
+    assert "then " not in iv("abort", "news-sentiment", "--dry-run").stdout.replace("--dry-run); it would be", "")
+    cluster.endpoint()["status"]["stable"] = "2.4.0"  # somebody went back from 2.4.1, and took the pin away
+    assert "then 2.4.1 is wanted: it was stable before" in iv("abort", "news-sentiment", "--dry-run").stdout
+    cluster.endpoint()["spec"]["version"] = "2.4.2"
+    assert "is wanted" not in iv("abort", "news-sentiment", "--dry-run").stdout
+
+
 def test_a_yes_to_a_step_that_has_not_begun_is_kept_for_it(iv, cluster):
     not_begun(cluster.endpoint())
     result = iv("promote", "news-sentiment", "--timeout", "0.3")

@@ -6,7 +6,7 @@ from typing import Any
 
 from inferenceversion_operator.api.parse import parse_endpoint, parse_version
 from inferenceversion_operator.api.types import InferenceEndpoint, InferenceVersion
-from inferenceversion_operator.cli.views.release import served
+from inferenceversion_operator.cli.views.release import how_released, served
 from inferenceversion_operator.core.rollout.choose import choose_version
 from inferenceversion_operator.core.snapshot import Settings, Snapshot
 from inferenceversion_operator.outcome import Stalled
@@ -22,6 +22,30 @@ def wanted_version(endpoint: Object, versions: Iterable[Object]) -> str | None:
 def wanted_without_pin(endpoint: Object, versions: Iterable[Object]) -> str | None:
     """Return the version that the operator would choose; None where there is none to choose."""
     return _choose(replace(parse_endpoint(endpoint), pin=None), versions)
+
+
+def comes_after(endpoint: Object, versions: Iterable[Object], failed: str) -> tuple[str, ...]:
+    """Say which version takes over from stable if the release of ``failed`` ends; nothing where stable stays.
+
+    The highest that has not failed may be one that somebody went back from: it needs no steps to be stable again.
+    """
+    spec, stable = endpoint.get("spec") or {}, (endpoint.get("status") or {}).get("stable")
+    if spec.get("version") or spec.get("paused"):
+        return ()
+    others = [version for version in versions if _number(version) != failed]
+    then = _choose(parse_endpoint(endpoint), others)
+    if then is None or then == stable:
+        return ()
+    stay = f"; to stay on {stable}: kubectl iv rollback {endpoint['metadata']['name']} {stable}" if stable else ""
+    return (f"then {then} is wanted: {takes_over(endpoint, others, then)}{stay}",)
+
+
+def takes_over(endpoint: Object, versions: Iterable[Object], wanted: str) -> str:
+    """Say how a version that is wanted takes over from the one that serves."""
+    found = next(version for version in versions if _number(version) == wanted)
+    if served(found, endpoint):
+        return "it was stable before, so it takes over at once and no gate is asked"
+    return f"it is released {how_released(found)}"
 
 
 def held_back(endpoint: Object, versions: Iterable[Object]) -> dict[str, str]:

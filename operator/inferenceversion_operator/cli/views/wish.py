@@ -8,7 +8,7 @@ from inferenceversion_operator.api.action import Action, Verb, format_action
 from inferenceversion_operator.cli.errors import UserError
 from inferenceversion_operator.cli.views.candidate import CandidateView, place
 from inferenceversion_operator.cli.views.status import EndpointView, VersionView, view_endpoint
-from inferenceversion_operator.cli.views.wanted import wanted_version
+from inferenceversion_operator.cli.views.wanted import comes_after, wanted_version
 from inferenceversion_operator.core.gates.scope import Phase
 from inferenceversion_operator.core.rollout.choose import once_stable
 
@@ -64,7 +64,7 @@ def plan_promote(
 
 
 def plan_abort(endpoint: Object, versions: Sequence[Object], wanted: str | None, *, by: str | None, at: str) -> Wish:
-    """Say what aborting means: stable gets all requests back.
+    """Say what aborting means: stable gets all requests back, and what is wanted then.
 
     Raises:
         UserError: there is nothing to abort; says why and what to do.
@@ -79,6 +79,7 @@ def plan_abort(endpoint: Object, versions: Sequence[Object], wanted: str | None,
     notes = (
         f"the release of {version} ends ({place(view.candidate)}); {view.stable} gets all requests back at once",
         f"version {version} is not tried again by itself: release a new one, or pin it to insist",
+        *comes_after(endpoint, versions, version),
     )
     return _wish(view, Action(Verb.ABORT, version, by=by, at=at), notes)
 
