@@ -203,8 +203,10 @@ class Cluster:
         try:
             return self._object(plural, name, self.namespace)
         except NotFoundError:
-            known = ", ".join(obj["metadata"]["name"] for obj in self._list(plural, self.namespace)) or "none"
-            message = f"no {kind} {name} in namespace {self.namespace} (there are: {known})"
+            names = [obj["metadata"]["name"] for obj in self._list(plural, self.namespace)]
+            known = ", ".join(names) or "none"
+            elsewhere = "" if names else "; kubectl iv status -A shows every namespace"
+            message = f"no {kind} {name} in namespace {self.namespace} (there are: {known}){elsewhere}"
             raise UserError(message) from None
 
     def _ask(self, question: Callable[[], Any]) -> Any:

@@ -35,6 +35,18 @@ def test_status_is_a_tree(iv, cluster, golden, in_the_canary):
     golden(GOLDEN / "status" / "view.json", iv("status", "-A", "-o", "json").stdout)
 
 
+def test_what_keeps_a_candidate_from_beginning_is_told_once(iv, cluster):
+    told = {"type": "Stalled", "status": "True", "reason": "BadQuery", "message": "gate mine: parse error"}
+    endpoint = cluster.endpoint()
+    version = next(v for v in cluster.objects["inferenceversions"] if v["spec"]["version"] == "2.4.2")
+    for status in (endpoint["status"], version["status"]):
+        status["conditions"] = [told]
+    endpoint["status"]["candidate"] |= {"phase": "Starting", "step": None, "since": None, "gates": []}
+    tree = iv("status", "news-sentiment").stdout
+    assert tree.count("gate mine: parse error") == 1
+    assert "waits for somebody, see above: BadQuery" in tree
+
+
 def test_status_of_one_endpoint(iv, cluster):
     (view,) = json.loads(iv("status", "news-sentiment", "-o", "json").stdout)
     assert yaml.safe_load(iv("status", "news-sentiment", "-o", "yaml").stdout) == [view]
@@ -42,6 +54,8 @@ def test_status_of_one_endpoint(iv, cluster):
     missing = iv("status", "nope")
     assert missing.exit_code == 1
     assert "no InferenceEndpoint nope in namespace news (there are: news-sentiment)" in missing.stderr
+    elsewhere = iv("status", "news-sentiment", "-n", "empty").stderr
+    assert "in namespace empty (there are: none); kubectl iv status -A shows every namespace" in elsewhere
     assert iv("status", "spam", "-A").stdout.startswith("mail/spam  Unknown  pinned to 1.0.0  paused")
     assert iv("status", "nope", "-A").exit_code == 1
 
@@ -283,11 +297,26 @@ def test_unpin(iv, cluster):
     assert iv("unpin", "news-sentiment").stdout == "endpoint news-sentiment has no pin\n"
     cluster.endpoint()["spec"]["version"] = "2.4.1"
     dry = iv("unpin", "news-sentiment", "--dry-run")
-    assert dry.stdout == "endpoint news-sentiment would no longer be pinned to 2.4.1: 2.4.2 is wanted then\n"
+    first, how = dry.stdout.splitlines()
+    assert first == "endpoint news-sentiment would no longer be pinned to 2.4.1: 2.4.2 is wanted then"
+    assert how.startswith("version 2.4.2: it is released by traffic.strategy ShadowThenCanary: shadow of 10 %")
     assert cluster.patches == []
     assert iv("unpin", "news-sentiment").exit_code == 0
     assert cluster.patches[0][2] == {"spec": {"version": None}}
     assert "version" not in cluster.endpoint()["spec"]
+
+
+def test_unpin_says_that_the_version_somebody_went_back_from_returns(iv, cluster):
+    endpoint = cluster.endpoint()
+    endpoint["spec"]["version"] = endpoint["status"]["stable"] = "2.4.0"
+    _, _, then = iv("unpin", "news-sentiment", "--dry-run").stdout.splitlines()
+    assert then == (
+        "if its release fails, then 2.4.1 is wanted: it was stable before, so it takes over at once and no gate is "
+        "asked; to stay on 2.4.0: kubectl iv rollback news-sentiment 2.4.0"
+    )
+    endpoint["spec"]["paused"] = True
+    _, paused = iv("unpin", "news-sentiment", "--dry-run").stdout.splitlines()
+    assert paused == "the endpoint is paused: nothing moves until kubectl iv resume news-sentiment"
 
 
 # ---- what goes wrong with the cluster ----

@@ -28,7 +28,7 @@ def _endpoint(view: EndpointView, now: datetime) -> Tree:
     tree.add(_sentence(view))
     if view.candidate:
         _add_candidate(tree, view, view.candidate, now)
-    for line in _aligned([_version(version) for version in view.versions]):
+    for line in _aligned([_version(version, view) for version in view.versions]):
         tree.add(line)
     if not view.versions:
         tree.add(Text("no versions", style="dim"))
@@ -63,9 +63,15 @@ def _add_candidate(tree: Tree, view: EndpointView, candidate: CandidateView, now
     skips = ", steps are skipped" if candidate.skip_steps else ""
     head = f"candidate {candidate.version}: {place(candidate)}, {lasting(candidate, now)}{skips}"
     branch = tree.add(Text(head, style="yellow"))
-    branch.add(Text(f"waits for {waits_for(candidate, view.name, now)}"))
+    branch.add(Text(f"waits for {_waits_for(view, candidate, now)}"))
     for line in _aligned([_gate(gate) for gate in candidate.gates]):
         branch.add(line)
+
+
+def _waits_for(view: EndpointView, candidate: CandidateView, now: datetime) -> str:
+    if candidate.phase == Phase.STARTING and view.state is State.FAILED:
+        return f"somebody, see above: {view.reason}"  # its pods may be ready long since
+    return waits_for(candidate, view.name, now)
 
 
 def _gate(gate: GateView) -> tuple[_Cell, ...]:
@@ -78,9 +84,10 @@ def _gate(gate: GateView) -> tuple[_Cell, ...]:
     )
 
 
-def _version(view: VersionView) -> tuple[_Cell, ...]:
-    # Of a release under way the candidate's own branch tells.
-    plain = view.state is State.CURRENT or view.reason in _STAGES
+def _version(view: VersionView, endpoint: EndpointView) -> tuple[_Cell, ...]:
+    # Of a release under way the candidate's own branch tells, of one that is stuck the endpoint's sentence.
+    told = (view.reason, view.message) == (endpoint.reason, endpoint.message)
+    plain = view.state is State.CURRENT or view.reason in _STAGES or told
     why = view.held or (view.reason if plain else f"{view.reason}: {view.message}")
     return (
         (view.version + (" (pinned)" if view.pinned else ""), "bold"),
