@@ -8,15 +8,13 @@ from typing import Any
 from inferenceversion_operator.cli.cluster import Cluster
 from inferenceversion_operator.cli.errors import ClusterError, UserError
 from inferenceversion_operator.cli.output import say
+from inferenceversion_operator.cli.views.candidate import LOOK_FOR_OPERATOR
 from inferenceversion_operator.cli.views.status import EndpointView, view_endpoint
 
 Object = Mapping[str, Any]
 POLL_S = 0.1
 PATIENCE_S = 2.0  # after that the user is told what is waited for
 SILENCE_S = 5.0  # an operator that runs has seen a change by then
-
-_OPERATOR = "-l app.kubernetes.io/name=inferenceversion-operator"
-LOOK_FOR_OPERATOR = f"does it run? kubectl get pods -A {_OPERATOR}; kubectl logs -n NAMESPACE {_OPERATOR} --tail=20"
 
 
 @dataclass(frozen=True, slots=True)

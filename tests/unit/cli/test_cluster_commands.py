@@ -47,6 +47,13 @@ def test_what_keeps_a_candidate_from_beginning_is_told_once(iv, cluster):
     assert "waits for somebody, see above: BadQuery" in tree
 
 
+def test_gates_that_nobody_looks_at_point_to_the_operator(iv, cluster, in_the_canary):
+    candidate = cluster.endpoint()["status"]["candidate"]
+    assert "has not looked at its gates" not in iv("status", "news-sentiment").stdout
+    candidate["lookedAt"] = "2026-11-30T10:15:00Z"
+    assert "the operator has not looked at its gates for 7m: does it run?" in iv("status", "news-sentiment").stdout
+
+
 def test_status_of_one_endpoint(iv, cluster):
     (view,) = json.loads(iv("status", "news-sentiment", "-o", "json").stdout)
     assert yaml.safe_load(iv("status", "news-sentiment", "-o", "yaml").stdout) == [view]

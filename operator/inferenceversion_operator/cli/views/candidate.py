@@ -11,6 +11,9 @@ from inferenceversion_operator.cli.views.age import age, seconds_since, span
 from inferenceversion_operator.core.gates.scope import Phase
 
 Object = Mapping[str, Any]
+_OPERATOR = "-l app.kubernetes.io/name=inferenceversion-operator"
+LOOK_FOR_OPERATOR = f"does it run? kubectl get pods -A {_OPERATOR}; kubectl logs -n NAMESPACE {_OPERATOR} --tail=20"
+_SLOW_S = 30.0  # a look may take that long
 
 
 @dataclass(frozen=True, slots=True)
@@ -32,6 +35,7 @@ class CandidateView:
     Attributes:
         step: index of the canary step, from 0; ``steps`` is how many the version's spec has now.
         since: when the phase or step began; None: it has not begun, since ``waiting_since``.
+        interval_seconds: time between two looks at the gates, by the spec.
         min_duration_seconds: what the phase or step takes at least, by the spec.
         approval: a person has to say yes in this step, by the spec; ``approval_timeout_seconds`` None: for ever.
     """
@@ -48,6 +52,7 @@ class CandidateView:
     looked_at: str | None = None
     inconclusive_since: str | None = None
     awaiting_approval_since: str | None = None
+    interval_seconds: float | None = None
     min_duration_seconds: float | None = None
     min_requests: int | None = None
     approval: bool = False
@@ -123,6 +128,14 @@ def waits_for(candidate: CandidateView, endpoint: str, now: datetime) -> str:
     return told or "the next look at its gates"
 
 
+def unseen_for(candidate: CandidateView, now: datetime) -> str | None:
+    """Return how long nobody has looked at the gates, where that is longer than a slow Prometheus explains."""
+    if candidate.looked_at is None or candidate.since is None or candidate.interval_seconds is None:
+        return None
+    late = seconds_since(candidate.looked_at, now) > 3 * candidate.interval_seconds + _SLOW_S
+    return age(candidate.looked_at, now) if late else None
+
+
 def _approval(candidate: CandidateView, endpoint: str, now: datetime) -> str:
     says = f"a yes: kubectl iv promote {endpoint} {candidate.version}"
     waited = seconds_since(candidate.awaiting_approval_since, now)
@@ -149,7 +162,7 @@ def _by_spec(traffic: Traffic | None, phase: str, step: int | None) -> dict[str,
     if traffic is None:
         return {}
     steps = traffic.canary.steps if traffic.strategy in (Strategy.CANARY, Strategy.SHADOW_THEN_CANARY) else ()
-    told: dict[str, Any] = {"steps": len(steps) or None}
+    told: dict[str, Any] = {"steps": len(steps) or None, "interval_seconds": traffic.interval_s}
     if phase == Phase.SHADOW:
         shadow = traffic.shadow
         return {**told, "min_duration_seconds": shadow.min_duration_s, "min_requests": shadow.min_requests}

@@ -7,7 +7,15 @@ from rich.console import Group
 from rich.text import Text
 from rich.tree import Tree
 
-from inferenceversion_operator.cli.views.candidate import CandidateView, GateView, lasting, place, waits_for
+from inferenceversion_operator.cli.views.candidate import (
+    LOOK_FOR_OPERATOR,
+    CandidateView,
+    GateView,
+    lasting,
+    place,
+    unseen_for,
+    waits_for,
+)
 from inferenceversion_operator.cli.views.status import EndpointView, State, VersionView, short_digest
 from inferenceversion_operator.core.gates.scope import Phase
 
@@ -64,6 +72,10 @@ def _add_candidate(tree: Tree, view: EndpointView, candidate: CandidateView, now
     head = f"candidate {candidate.version}: {place(candidate)}, {lasting(candidate, now)}{skips}"
     branch = tree.add(Text(head, style="yellow"))
     branch.add(Text(f"waits for {_waits_for(view, candidate, now)}"))
+    if unseen := unseen_for(candidate, now):
+        branch.add(
+            Text(f"the operator has not looked at its gates for {unseen}: {LOOK_FOR_OPERATOR}", style="bold red")
+        )
     for line in _aligned([_gate(gate) for gate in candidate.gates]):
         branch.add(line)
 
