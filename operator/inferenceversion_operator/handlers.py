@@ -46,6 +46,7 @@ def register(registry: kopf.OperatorRegistry, config: Config) -> None:
         settings.watching.client_timeout = 400
         settings.watching.reconnect_backoff = 1.0
         settings.persistence.diffbase_storage = NoDiffs()
+        settings.queueing.idle_timeout = 1.0  # for so long a worker holds on to the whole object that it had last
         await runtime.start()
 
     @kopf.on.cleanup(registry=registry)
@@ -61,12 +62,6 @@ def register(registry: kopf.OperatorRegistry, config: Config) -> None:
         return runtime.check_freshness()
 
     for plural in ("inferenceversions", "inferenceendpoints"):
-        # An index is filled before any handler runs, so the first decision already sees every version.
-        @kopf.index(
-            GROUP, _VERSION, plural, registry=registry, id=f"know-{plural}", when=lambda **_: not runtime.working
-        )
-        async def know(body: kopf.Body, **_: Any) -> None:
-            runtime.cache.put(dict(body))
 
         @kopf.on.event(GROUP, _VERSION, plural, registry=registry, id=f"see-{plural}")
         async def see(event: kopf.RawEvent, **_: Any) -> None:

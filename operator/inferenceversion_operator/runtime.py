@@ -21,7 +21,7 @@ from inferenceversion_operator.adapters.kube.resources import (
     ROUTES,
     Resource,
 )
-from inferenceversion_operator.adapters.kube.watch import Watch, list_all
+from inferenceversion_operator.adapters.kube.watch import Watch, list_into
 from inferenceversion_operator.adapters.kube.writer import Writer
 from inferenceversion_operator.adapters.prometheus import Prometheus
 from inferenceversion_operator.config import Config
@@ -29,16 +29,13 @@ from inferenceversion_operator.reconcile.reconciler import Reconciler
 
 log = logging.getLogger(__name__)
 _SWEEP_S = 300.0
+_FIRST_SWEEP_S = 15.0
 _STALE_S = 240.0
 _SYNC_TIMEOUT_S = 120.0
 
 
 class Runtime:
-    """Client, cache, watches, queue: made at start, ended at stop.
-
-    Attributes:
-        working: everything that was there at the start is known, and decisions are made.
-    """
+    """Client, cache, watches, queue: made at start, ended at stop."""
 
     def __init__(self, config: Config) -> None:
         self._config = config
@@ -48,7 +45,7 @@ class Runtime:
         self._watches: dict[tuple[Resource, str | None], Watch] = {}
         self._reconciler: Reconciler | None = None
         self._prometheus: Prometheus | None = None
-        self.working = False
+        self._working = False
         self.cache = Cache(self._changed)
         self.login = login
 
@@ -76,12 +73,16 @@ class Runtime:
         async with asyncio.timeout(_SYNC_TIMEOUT_S):
             for watch in self._watches.values():
                 await watch.synced.wait()
-        self._spawn(self._sweep(), "sweep")
+        await self._list_declared()
         _calm_the_collector()
+        self._working = True
+        self._spawn(self._reconciler.queue.run(), "queue")
+        self._spawn(self._sweep(), "sweep")
         log.info("watching %s; routes: %s", ", ".join(self._config.namespaces) or "all namespaces", self._route_kinds())
 
     async def stop(self) -> None:
         """End every task and the session."""
+        self._working = False
         for task in self._tasks:
             task.cancel()
         await asyncio.gather(*self._tasks, return_exceptions=True)
@@ -96,14 +97,7 @@ class Runtime:
             self._client = None
 
     def see(self, kind: str | None, obj: Mapping[str, Any]) -> None:
-        """Take an event of a custom resource; ``kind`` is None for what kopf listed.
-
-        kopf lets no event through before every object is indexed. Until then nothing is decided: a version that is
-        known before its endpoint is would be decided upon without the pin.
-        """
-        if self._reconciler and not self.working:
-            self.working = True
-            self._spawn(self._reconciler.queue.run(), "queue")
+        """Take an event of a custom resource; ``kind`` is None for what kopf listed."""
         if kind == "DELETED":
             self.cache.remove(obj)
         else:
@@ -125,7 +119,7 @@ class Runtime:
     def _changed(self, key: Key, asked: bool) -> None:
         if self._reconciler is None:
             return
-        if asked and self.working:  # what is there at the start was asked for before
+        if asked and self._working:  # what is there at the start was asked for before
             self._reconciler.queue.ask(key)
         else:
             self._reconciler.queue.hint(key)
@@ -176,20 +170,29 @@ class Runtime:
             raise
         return {entry["kind"] for entry in answer["resources"]}
 
+    async def _list_declared(self) -> None:
+        """Take a list of the custom resources as the truth.
+
+        Endpoints come last: a version that is known before its endpoint would be decided upon without the pin.
+        """
+        for resource in (INFERENCE_VERSION, INFERENCE_ENDPOINT):
+            for namespace in self._namespaces():
+                if self._client:
+                    await list_into(self.cache, self._client, resource, namespace)
+
     async def _sweep(self) -> None:
         """Now and then take a list of the custom resources as the truth.
 
         kopf does not tell of objects that were deleted while its watch was broken; and the Gateway API may be
         installed after the operator.
         """
+        wait = _FIRST_SWEEP_S  # what went before kopf began to watch
         while self._client:
-            await asyncio.sleep(_SWEEP_S)
+            await asyncio.sleep(wait)
+            wait = _SWEEP_S
             try:
                 await self._discover_routes()
-                for resource in (INFERENCE_VERSION, INFERENCE_ENDPOINT):
-                    for namespace in self._namespaces():
-                        objects, version = await list_all(self._client, resource, namespace)
-                        self.cache.replace(resource.kind, objects, version, namespace)
+                await self._list_declared()
             except Exception as error:
                 if not isinstance(error, ApiError) and not is_transport_error(error):
                     raise

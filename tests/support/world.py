@@ -219,9 +219,9 @@ class World:
             yield lambda status=status: self._version_status(status)
         if plan.endpoint_status:
             yield lambda: self._endpoint_status(plan.endpoint_status)
-        for obj in (*plan.traffic, *plan.release):
+        for obj in (*plan.traffic, *(() if plan.gateway_lags else plan.release)):
             yield lambda obj=obj: self._put(obj)
-        for ref in plan.prune:
+        for ref in () if plan.gateway_lags else plan.prune:
             yield lambda ref=ref: self._delete(ref)
 
     def _put(self, obj):

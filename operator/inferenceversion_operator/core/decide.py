@@ -7,6 +7,7 @@ from inferenceversion_operator.core.endpoint_status import endpoint_status, next
 from inferenceversion_operator.core.events import events_of, events_of_version
 from inferenceversion_operator.core.objects.endpoint import make_endpoint
 from inferenceversion_operator.core.plan import Event, Plan, Ref, StatusOf
+from inferenceversion_operator.core.rollout.gateway import lags
 from inferenceversion_operator.core.rollout.machine import next_release
 from inferenceversion_operator.core.rollout.release import Release
 from inferenceversion_operator.core.rollout.roles import Cast, assign_roles
@@ -39,6 +40,7 @@ def decide(seen: Snapshot, now: datetime) -> Plan:
         version_statuses=statuses,
         endpoint_status=endpoint_status(seen, seen.endpoint, release, now),
         traffic=traffic,
+        gateway_lags=lags(seen, traffic),
         release=shrinking,
         prune=prunable(seen, cast, (*capacity, *shrinking, *traffic)),
         events=(*events_of(seen.endpoint, release), *_version_events(seen, statuses)),

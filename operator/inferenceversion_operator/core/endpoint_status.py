@@ -144,7 +144,7 @@ def _conditions(seen: Snapshot, endpoint: InferenceEndpoint, release: Release) -
         return [routed, Condition("Ready", "False", routed.reason, routed.message), busy]
     waits = f"; paused: version {release.held.version} waits" if release.held else ""
     message = f"version {release.stable.version} serves all traffic{waits}"
-    return [routed, Condition("Ready", "True", "Serving", message)]
+    return [routed, Condition("Ready", "True", "Paused" if release.held else "Serving", message)]
 
 
 def _nothing_serves(release: Release) -> str:

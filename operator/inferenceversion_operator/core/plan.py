@@ -40,6 +40,7 @@ class Plan:
     version_statuses: tuple[StatusOf, ...] = ()  # a failure is on record before the endpoint forgets the candidate
     endpoint_status: StatusOf | None = None  # before the route that relies on it
     traffic: tuple[Object, ...] = ()  # the endpoint's Service and routes
+    gateway_lags: bool = False  # requests still go as an earlier route said: nothing that may get some goes yet
     release: tuple[Object, ...] = ()  # Deployments that shrink: after traffic
     prune: tuple[Ref, ...] = ()
     events: tuple[Event, ...] = ()

@@ -1,6 +1,6 @@
 """What the watches have told so far, indexed by endpoint; the only place that observe reads."""
 
-from collections.abc import Callable, Iterable
+from collections.abc import Callable
 from typing import Any
 
 from inferenceversion_operator.adapters.kube.slim import Object, slim
@@ -73,27 +73,26 @@ class Cache:
         if key:
             self._on_change(key, ident[0] in _DECLARED)
 
-    def replace(self, kind: str, objects: Iterable[Object], as_of: str, namespace: str | None = None) -> None:
-        """Take a fresh list of a kind as the truth: what it doesn't hold was deleted while nobody watched.
+    def keep(self, kind: str, names: set[tuple[str, str]], as_of: str, namespace: str | None = None) -> None:
+        """Forget the objects of a kind that a list did not hold: they were deleted while nobody watched.
 
         Args:
+            names: namespaces and names of what the list held.
             as_of: resource version of the list; what is newer was made after it and stays.
+            namespace: the one that was listed; None: all of them.
         """
-        fresh = {_id(obj): obj for obj in objects}
         gone = [
             ident
             for ident, known in self._objects.items()
             if ident[0] == kind
             and namespace in (None, ident[1])
-            and ident not in fresh
+            and ident[1:] not in names
             and _version(known) <= _number(as_of)
         ]
         for ident in gone:
             key = self._forget(ident)
             if key:
                 self._on_change(key, kind in _DECLARED)
-        for obj in fresh.values():
-            self.put(obj)
 
     def of_endpoint(self, key: Key) -> tuple[Object, ...]:
         """Return every object of an endpoint."""

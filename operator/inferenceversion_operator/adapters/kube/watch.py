@@ -9,7 +9,7 @@ import json
 import logging
 import random
 import time
-from collections.abc import Mapping
+from collections.abc import AsyncIterator, Mapping
 from typing import Any
 
 from inferenceversion_operator.adapters.kube.cache import Cache
@@ -74,9 +74,7 @@ class Watch:
                 await asyncio.sleep(_backoff(failures))
 
     async def _list(self) -> None:
-        objects, version = await list_all(self._client, self._resource, self._namespace)
-        self._cache.replace(self._resource.kind, objects, version, self._namespace)
-        self._version = version
+        self._version = await list_into(self._cache, self._client, self._resource, self._namespace)
         self.heard_at = time.monotonic()
         self.synced.set()
 
@@ -110,19 +108,37 @@ class Watch:
             self._cache.put(obj)
 
 
-async def list_all(
-    client: KubeClient, resource: Resource, namespace: str | None = None
-) -> tuple[list[dict[str, Any]], str]:
-    """Return all objects of a resource, page by page, and the list's resource version."""
+async def list_into(cache: Cache, client: KubeClient, resource: Resource, namespace: str | None = None) -> str:
+    """Take a fresh list as the truth about a resource, page by page; return the list's resource version."""
+    names: set[tuple[str, str]] = set()
+    version = "0"
+    async for page, version in _pages(client, resource, namespace):  # noqa: B007 - the last one is returned
+        for obj in page:
+            cache.put(obj)
+            names.add((obj["metadata"]["namespace"], obj["metadata"]["name"]))
+        await asyncio.sleep(0)  # a page is work enough at once
+    cache.keep(resource.kind, names, version, namespace)
+    return version
+
+
+async def list_all(client: KubeClient, resource: Resource, namespace: str | None = None) -> list[dict[str, Any]]:
+    """Return all objects of a resource."""
+    return [obj async for page, _ in _pages(client, resource, namespace) for obj in page]
+
+
+async def _pages(
+    client: KubeClient, resource: Resource, namespace: str | None
+) -> AsyncIterator[tuple[list[dict[str, Any]], str]]:
+    """Yield pages of a list, which are of one moment, and the list's resource version."""
     params = _selector(resource) | {"limit": str(_PAGE)}
-    objects: list[dict[str, Any]] = []
     while True:
         page = await client.request("GET", resource.path(namespace), params=params)
         # Items of a list carry neither kind nor apiVersion.
-        objects += [{**item, "kind": resource.kind, "apiVersion": resource.api_version} for item in page["items"]]
+        objects = [{**item, "kind": resource.kind, "apiVersion": resource.api_version} for item in page["items"]]
+        yield objects, page["metadata"]["resourceVersion"]
         more = page["metadata"].get("continue")
         if not more:
-            return objects, page["metadata"]["resourceVersion"]
+            return
         params = params | {"continue": more}
 
 

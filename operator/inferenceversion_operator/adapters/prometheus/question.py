@@ -94,7 +94,7 @@ def _samples(kind: str, result: Any) -> Answer:
     if any("histogram" in series for series in result):
         message = "the query gives native histograms: take a quantile, a sum or a count of them"
         return NoAnswer(Reason.NOT_A_VECTOR, message)
-    return tuple(Sample(float(series["value"][1]), series["metric"]) for series in result)
+    return tuple(Sample(float(series["value"][1]), dict(series["metric"])) for series in result)
 
 
 def _refusal(config: PrometheusConfig, response: requests.Response | None) -> NoAnswer:

@@ -12,7 +12,7 @@ from inferenceversion_operator.core.gates.verdict import Finding, Verdict
 NAME = "mismatch"
 # A stable version that differs from itself more often hides small changes: a tolerance is missing.
 _LOUD = 0.05
-# The differ asks one request in five twice, chosen by its hash. Where none of so many was, clients repeat a few
+# The differ asks one request in five twice, whatever they hold. Where none of so many was, clients repeat a few
 # requests, and it will not happen: stable is then taken to repeat itself, or no mismatch would ever be evidence.
 _NEVER_ASKED_TWICE = 100
 

@@ -32,7 +32,25 @@ def choose_version(seen: Snapshot) -> InferenceVersion | None:
         return pinned
     candidates = [version for version in by_precedence(seen) if not has_failed(version)]
     releases = [version for version in candidates if not is_prerelease(version.version)]
-    return next(iter(releases or candidates), None)
+    highest = next(iter(releases or candidates), None)
+    return _unless_left(seen, highest) if highest else None
+
+
+def left_behind(seen: Snapshot, version: InferenceVersion) -> bool:
+    """Say whether a version was stable, does not serve any more, and a higher one has failed since.
+
+    A rollback left it for a reason, and the failure of its fix is none to go back to it without a gate.
+    """
+    status = seen.endpoint.status if seen.endpoint else {}
+    if status.get("stable") == version.version or not served_before(status.get("history", ()), version):
+        return False
+    mine = precedence(version.version)
+    return any(has_failed(other) and precedence(other.version) > mine for other in seen.accepted())
+
+
+def _unless_left(seen: Snapshot, highest: InferenceVersion) -> InferenceVersion:
+    stable = seen.version(seen.endpoint.status.get("stable")) if seen.endpoint else None
+    return stable if stable and left_behind(seen, highest) else highest
 
 
 def by_precedence(seen: Snapshot) -> list[InferenceVersion]:

@@ -1,5 +1,7 @@
 """Does the Gateway do what a stage needs: a stage counts only from then on."""
 
+from collections.abc import Iterable
+
 from inferenceversion_operator.api.names import differ_name, endpoint_name, version_name
 from inferenceversion_operator.api.types import InferenceVersion
 from inferenceversion_operator.core.conditions import find
@@ -45,6 +47,35 @@ def not_taken(seen: Snapshot, stable: InferenceVersion, attempt: Attempt) -> str
 def has_taken(route: Object) -> bool:
     """Say whether every Gateway of a route has accepted it as it is now."""
     return not _not_accepted(route["kind"], route)
+
+
+def lags(seen: Snapshot, wanted: Iterable[Object]) -> bool:
+    """Say whether a Gateway still sends requests as an earlier route said, so that who lost them may get some."""
+    for route in wanted:
+        live = seen.find(route["kind"], route["metadata"]["name"]) if route["kind"] in ROUTE_KINDS else None
+        parents = told_by_gateways(live) if live else ()
+        if live is None or not parents:  # nobody sends anything by it
+            continue
+        if _goals(live) != _goals(route) or any(_has_not_seen(parent, live) for parent in parents):
+            return True
+    return False
+
+
+def _has_not_seen(parent: Object, route: Object) -> bool:
+    generation = route["metadata"].get("generation", 0)
+    accepted: Object = find(parent.get("conditions"), "Accepted") or {}
+    return bool(accepted.get("observedGeneration", generation) < generation)
+
+
+def _goals(route: Object) -> list[tuple[dict[str, int], list[str]]]:
+    """Return where each rule leads, and where it sends copies."""
+    return [
+        (
+            {backend["name"]: backend.get("weight", 1) for backend in rule.get("backendRefs", ())},
+            [f["requestMirror"]["backendRef"]["name"] for f in rule.get("filters", ()) if "requestMirror" in f],
+        )
+        for rule in route["spec"].get("rules") or ()
+    ]
 
 
 def _first_rule(route: Object) -> Object:

@@ -240,8 +240,8 @@ def _stalled(way: _Way) -> Stalled | None:
         return None
     return Stalled(
         "GatesInconclusive",
-        f"{_where(way)}: {_unclear(way.attempt.gates)}, for {traffic.max_inconclusive} intervals; it goes on by itself "
-        f"when they are clear; kubectl iv promote or abort {way.seen.name} decides at once",
+        f"{_where(way)}: {_names_of_unclear(way.attempt.gates)} for {traffic.max_inconclusive} intervals; it goes on "
+        f"by itself when that is clear; kubectl iv status {way.seen.name} says why, promote or abort decides at once",
     )
 
 
@@ -249,6 +249,12 @@ def _waits_for(way: _Way, over: datetime) -> str:
     if way.now < over:
         return f"{_where(way)} until {timestamp(over)} at least"
     return f"{_where(way)}: {_unclear(way.attempt.gates)}"
+
+
+def _names_of_unclear(gates: Iterable[Mapping[str, Any]]) -> str:
+    """Return which gates hold it; why is beside each in the status, and too long to be said in every condition."""
+    names = [str(gate["name"]) for gate in gates if gate["verdict"] == Verdict.INCONCLUSIVE]
+    return f"gate {', '.join(names)} not clear" if names else "the gates had no answer"
 
 
 def _unclear(gates: Iterable[Mapping[str, Any]]) -> str:
