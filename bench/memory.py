@@ -53,7 +53,7 @@ async def record(folder: Path, say: Callable[[str], None]) -> None:
     async with reconcile.started(folder, say) as bench:
         await reconcile.make(bench, [reconcile.our_job(1)])
         for resource in (INFERENCE_VERSION, INFERENCE_ENDPOINT, POD, ENDPOINT_SLICE, *CHILDREN):
-            found += (await list_all(bench.client, resource, _NAMESPACE))[0]
+            found += await list_all(bench.client, resource, _NAMESPACE)
     FAMILY.write_text(json.dumps(found, indent=1) + "\n")
 
 

@@ -55,6 +55,14 @@ def test_an_edit_of_a_declared_object_was_asked_for_and_its_status_was_not(chang
     assert asked(change) == expected
 
 
+def listed(cache, kind, *objects, as_of="9", namespace=None):
+    """Give the cache a list, as a watch does."""
+    for one in objects:
+        cache.put(one)
+    names = {(one["metadata"]["namespace"], one["metadata"]["name"]) for one in objects}
+    cache.keep(kind, names, as_of, namespace)
+
+
 def test_an_endpoint_its_versions_and_their_children_share_a_key():
     for one in (obj("InferenceEndpoint", "news"), obj("InferenceVersion", "news-1"), obj("Deployment", "news-1-abc")):
         assert endpoint_key(one) == ("ns", "news")
@@ -86,7 +94,7 @@ def test_a_late_deletion_of_the_predecessor_leaves_the_new_object():
 def test_a_list_removes_what_was_deleted_unwatched():
     cache, changed = filled(obj("Deployment", "d"), obj("Deployment", "e"), obj("Service", "d"))
     changed.clear()
-    cache.replace("Deployment", [obj("Deployment", "e")], "9")
+    listed(cache, "Deployment", obj("Deployment", "e"))
     assert {o["kind"] for o in cache.of_endpoint(("ns", "news"))} == {"Deployment", "Service"}
     assert cache.get("Deployment", "ns", "d") is None
     assert changed == [("ns", "news")]
@@ -94,7 +102,7 @@ def test_a_list_removes_what_was_deleted_unwatched():
 
 def test_a_list_of_one_namespace_leaves_the_others():
     cache, _ = filled(obj("Deployment", "d"), obj("Deployment", "d", namespace="other"))
-    cache.replace("Deployment", [], "9", "ns")
+    listed(cache, "Deployment", namespace="ns")
     assert cache.get("Deployment", "other", "d") is not None
 
 
@@ -121,7 +129,7 @@ def test_an_object_whose_label_was_edited_is_news_to_both_endpoints():
 
 def test_what_was_made_while_a_list_was_on_its_way_is_not_taken_as_deleted():
     cache, _ = filled(obj("InferenceVersion", "old", version="5"), obj("InferenceVersion", "new", version="8"))
-    cache.replace("InferenceVersion", [], "7")
+    listed(cache, "InferenceVersion", as_of="7")
     assert cache.get("InferenceVersion", "ns", "old") is None
     assert cache.get("InferenceVersion", "ns", "new") is not None
 
@@ -130,7 +138,7 @@ def test_what_was_deleted_is_not_brought_back_by_a_list_that_was_on_its_way():
     version = obj("InferenceVersion", "v", version="5", uid="gone")
     cache, _ = filled(version)
     cache.remove(obj("InferenceVersion", "v", version="8", uid="gone"))
-    cache.replace("InferenceVersion", [version], "7")
+    listed(cache, "InferenceVersion", version, as_of="7")
     assert cache.get("InferenceVersion", "ns", "v") is None
     cache.put(obj("InferenceVersion", "v", version="9", uid="another"))
     assert cache.get("InferenceVersion", "ns", "v") is not None
