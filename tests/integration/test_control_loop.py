@@ -237,6 +237,19 @@ def test_of_two_objects_with_one_version_the_second_is_told(released):
     assert len(children(released)) == 4
 
 
+def test_of_a_candidate_that_a_newer_one_replaced_nothing_is_left(released):
+    released.apply(version("2.4.1"))
+    named = version_name("news-sentiment-2.4.1")
+
+    def replaced():
+        found = sorted(children(released))
+        if len(found) != 4 or not all(name.startswith(named) for _, name in found):
+            raise NotYet(found)
+        return True
+
+    wait_until("the children of the newer one are all there are", replaced, within=30)
+
+
 NAMES = ["a.b-c", "a-b.c", "9", "9.9", "x" * 253, "x" * 63, "a" + ".a" * 60]
 
 
