@@ -5,7 +5,7 @@ from collections.abc import Iterator
 
 import pytest
 
-from tests.support.cluster import kill_operator
+from tests.support.cluster import fresh_operator, kill_operator
 from tests.support.cluster_manifests import sentiment
 from tests.support.cluster_namespace import Namespace
 from tests.support.cluster_servers import FileServer, start_file_server
@@ -170,6 +170,7 @@ def test_prometheus_that_is_down_in_the_middle_holds_the_release_which_then_goes
 
 
 def test_an_operator_killed_at_each_step_ends_where_it_would_have(served, image, load):
+    fresh_operator(served.cluster)
     served.apply(good(NEXT, image, traffic=canary(20, 60)))
     for step in (0, 1):
         wait_step(served, NEXT, step, begun=False)

@@ -5,7 +5,7 @@ from collections.abc import Callable
 
 import pytest
 
-from tests.support.cluster import Cluster, kill_operator, operator_pods
+from tests.support.cluster import Cluster, fresh_operator, kill_operator, operator_pods
 from tests.support.cluster_manifests import sentiment
 from tests.support.cluster_namespace import Namespace
 from tests.support.load import Load, ask, failed, versions_of
@@ -14,6 +14,7 @@ from tests.support.wait import wait_until
 
 @pytest.fixture(scope="module")
 def served(ns: Namespace, image: str) -> Namespace:
+    fresh_operator(ns.cluster)
     ns.apply(sentiment("1.0.0", image))
     ns.wait_stable("1.0.0")
     wait_until("waiting until the Gateway answers", lambda: not failed([ask(ns.target())]), within=30)

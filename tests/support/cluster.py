@@ -8,6 +8,7 @@ import demo.cluster
 from demo.cluster import DOMAIN, GATEWAY, RELEASE, SYSTEM, NoClusterError, install_operator
 from tests.support.cluster_api import Api
 from tests.support.kubectl import Kubectl
+from tests.support.wait import wait_until
 
 __all__ = ["DOMAIN", "GATEWAY", "RELEASE", "SYSTEM", "Cluster", "NoClusterError", "find_cluster", "install_operator"]
 
@@ -50,3 +51,16 @@ def kill_operator(cluster: Cluster) -> None:
     node = ["docker", "exec", pod["spec"]["nodeName"]]
     pid = json.loads(cluster.call([*node, "crictl", "inspect", container]))["info"]["pid"]
     cluster.call([*node, "kill", "-9", str(pid)])
+
+
+def fresh_operator(cluster: Cluster) -> None:
+    """Start the operator in a new pod: the kubelet lets one that was killed often wait for a minute and more."""
+    old = {pod["metadata"]["uid"] for pod in operator_pods(cluster)}
+    for pod in operator_pods(cluster):
+        cluster.as_user.inside(SYSTEM).run("delete", "pod", pod["metadata"]["name"])
+    wait_until("waiting until the operator runs in a new pod", lambda: _ready_beside(cluster, old), within=90)
+
+
+def _ready_beside(cluster: Cluster, old: set[str]) -> bool:
+    new = [pod for pod in operator_pods(cluster) if pod["metadata"]["uid"] not in old]
+    return any(s.get("ready") for pod in new for s in pod["status"].get("containerStatuses", ()))
