@@ -12,12 +12,14 @@ from inferenceversion_operator.core.objects.triton_config import make_triton_con
 
 # A snapshot is immutable, so what was rendered for it stays right; rendering costs more than the rest of a decision.
 _RENDERED_LIMIT = 10_000
-_rendered: dict[tuple[str, str, str], tuple[dict[str, str], str]] = {}
+_rendered: dict[tuple[str, ...], tuple[dict[str, str], str]] = {}
 
 
 def make_config_map(version: InferenceVersion) -> Object:
     """Return the ConfigMap, named by its content: a pod always starts with the configuration it was made for."""
-    key = (version.uid, version.digest, version.version)
+    # From files a version has no uid, and two may have one digest: all that is named in the text tells them apart.
+    names = (version.namespace, version.name, version.endpoint, version.version)
+    key = (version.uid, version.digest, version.model.source, *names)
     if key not in _rendered:
         if len(_rendered) >= _RENDERED_LIMIT:
             _rendered.pop(next(iter(_rendered)))

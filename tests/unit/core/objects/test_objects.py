@@ -199,3 +199,10 @@ def _goes_to(weight, session):
     ]
     assert len(names) == 1
     return VERSION.version if names[0] == version_name(VERSION.name) else SHARED[0][0].version
+
+
+def test_two_versions_of_one_digest_do_not_get_each_others_text():
+    one = a_version("2.4.0", uid="", digest="sha256:same")
+    other = replace(one, endpoint="other", model=replace(one.model, source="image:///elsewhere"))
+    assert "elsewhere" not in to_yaml(make_config_map(one))
+    assert "elsewhere" in to_yaml(make_config_map(other))
