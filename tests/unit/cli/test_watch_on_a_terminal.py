@@ -9,7 +9,10 @@ import sys
 from tests.support.wait import NotYet, wait_until
 from tests.unit.cli.conftest import ROOT
 
+# Who is started in the background inherits that SIGINT is ignored; a person at a terminal does not.
 PROGRAM = f"""\
+import signal
+signal.signal(signal.SIGINT, signal.default_int_handler)
 import sys
 sys.path.insert(0, {str(ROOT / "operator")!r})
 from inferenceversion_operator.cli import status
