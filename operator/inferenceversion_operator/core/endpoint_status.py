@@ -1,6 +1,6 @@
 """The status of an InferenceEndpoint: what serves, what is coming, what was, and whether the road to it is open."""
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Mapping
 from datetime import datetime
 from typing import Any
 
@@ -9,9 +9,8 @@ from inferenceversion_operator.api.types import InferenceEndpoint, InferenceVers
 from inferenceversion_operator.core.conditions import Condition, find, merge, timestamp
 from inferenceversion_operator.core.gates.scope import Phase
 from inferenceversion_operator.core.health import observe_health
-from inferenceversion_operator.core.objects.route import hostnames, parent_refs
+from inferenceversion_operator.core.objects.route import has_gateway, hostnames, parent_refs
 from inferenceversion_operator.core.plan import Ref, StatusOf
-from inferenceversion_operator.core.rollout.choose import once_stable
 from inferenceversion_operator.core.rollout.gateway import told_by_gateways
 from inferenceversion_operator.core.rollout.readiness import down_since, is_ready, replicas_needed
 from inferenceversion_operator.core.rollout.release import Ended, Outcome, Release
@@ -58,8 +57,10 @@ def _bounded(history: list[Mapping[str, Any]], most: int, promoted: int) -> list
     However many releases failed since, a version that is kept warm is one that was stable before. Only the first few
     entries keep their evidence, so that the size of an object has a bound.
     """
-    served = once_stable(history)
-    last = {version: history.index(_promotion(history, version)) for version in dict.fromkeys(served)}
+    last: dict[str, int] = {}
+    for place, entry in enumerate(history):
+        if entry.get("outcome") == Outcome.PROMOTED:
+            last.setdefault(entry["version"], place)
     kept = set(list(last.values())[:promoted])
     bare = ("gates", "steps")
     return [
@@ -67,10 +68,6 @@ def _bounded(history: list[Mapping[str, Any]], most: int, promoted: int) -> list
         for place, entry in enumerate(history)
         if place < most or place in kept
     ][:_HISTORY_LIMIT]
-
-
-def _promotion(history: Iterable[Mapping[str, Any]], version: str) -> Mapping[str, Any]:
-    return next(e for e in history if e["version"] == version and e.get("outcome") == Outcome.PROMOTED)
 
 
 def _failed_pin(endpoint: InferenceEndpoint, release: Release) -> str | None:
@@ -115,7 +112,7 @@ def _phase(seen: Snapshot, release: Release) -> str:
 
 
 def _url(seen: Snapshot, endpoint: InferenceEndpoint) -> str | None:
-    if parent_refs(endpoint, seen.settings) and "HTTPRoute" in seen.settings.route_kinds:
+    if has_gateway(seen):
         return f"http://{hostnames(endpoint, seen.settings)[0]}"
     return f"http://{endpoint_name(endpoint.name)}.{endpoint.namespace}.svc"
 
@@ -185,7 +182,7 @@ def _stuck(seen: Snapshot, endpoint: InferenceEndpoint, release: Release) -> Con
 
 
 def _routed(seen: Snapshot, endpoint: InferenceEndpoint) -> Condition:
-    if not parent_refs(endpoint, seen.settings) or "HTTPRoute" not in seen.settings.route_kinds:
+    if not has_gateway(seen):
         return Condition(
             "Routed", "True", "ServiceOnly", "no Gateway: the endpoint's Service selects the stable version"
         )

@@ -107,8 +107,7 @@ def _go_on(
     now: datetime,
 ) -> Release:
     place = place_of(stages, begun.phase, begun.step)
-    ready = is_ready(seen, begun.candidate) or (place is not None and _carries(seen, begun, stages[place]))
-    if not ready:
+    if not _has_pods_for(seen, begun, stages[place] if place is not None else None):
         return _wait_for_pods(seen, stable, begun, now)
     if stable is None or not stages:
         return _promote(stable, begun, _reason_at_once(seen, stable, begun, now))
@@ -128,14 +127,22 @@ def _keep(
         return Release(stable=stable, attempt=under_way)
     if not has_gateway(seen):  # no route leads to it any more
         return Release(stable=stable, attempt=under_way.wait(0, now))
-    if _carries(seen, under_way, stages[place]) or is_ready(seen, under_way.candidate):
+    if _has_pods_for(seen, under_way, stages[place]):
         return Release(stable=stable, attempt=under_way)
     return _wait_for_pods(seen, stable, under_way, now)
 
 
-def _carries(seen: Snapshot, begun: Attempt, stage: Stage) -> bool:
-    """Say whether a stage that began may go on: a pod that is replaced does not take all requests away."""
-    return begun.since is not None and can_carry(seen, begun.candidate, stage.weight)
+def _has_pods_for(seen: Snapshot, begun: Attempt, stage: Stage | None) -> bool:
+    """Say whether the candidate has all its pods, or enough for a stage that began: a replaced one ends nothing."""
+    if stage and begun.since is not None and can_carry(seen, begun.candidate, stage.weight):
+        return True
+    return is_ready(seen, begun.candidate)
+
+
+def _last_candidate(seen: Snapshot) -> InferenceVersion | None:
+    """Return the version that the endpoint's status has on its way, while it exists."""
+    told = (seen.endpoint.status.get("candidate") if seen.endpoint else None) or {}
+    return seen.version(told.get("version"))
 
 
 def _stages_ahead(seen: Snapshot, stable: InferenceVersion | None, begun: Attempt, now: datetime) -> tuple[Stage, ...]:
@@ -173,8 +180,7 @@ def _promote(stable: InferenceVersion | None, begun: Attempt, why: tuple[str, st
 
 def _stay(seen: Snapshot, stable: InferenceVersion | None, action: Action | None, now: datetime) -> Release:
     """Leave all as it is while nobody can say what is wanted: only a gate that fails or a person ends a release."""
-    told = (seen.endpoint.status.get("candidate") if seen.endpoint else None) or {}
-    candidate = seen.version(told.get("version"))
+    candidate = _last_candidate(seen)
     under_way = attempts.resume(seen.endpoint, candidate, now) if candidate and not has_failed(candidate) else None
     if under_way is None:
         return Release(stable=stable, ended=_left_behind(seen, None, now))
@@ -203,8 +209,7 @@ def _left_behind(seen: Snapshot, wanted: InferenceVersion | None, now: datetime)
 
     The operator may have been killed between the version's status and the endpoint's.
     """
-    told = (seen.endpoint.status.get("candidate") if seen.endpoint else None) or {}
-    before = seen.version(told.get("version"))
+    before = _last_candidate(seen)
     if before is None or (wanted and wanted.name == before.name):
         return ()
     at = attempts.resume(seen.endpoint, before, now)
@@ -245,7 +250,7 @@ def _hold(
     place = place_of(stages, under_way.phase, under_way.step)
     if stable is None or place is None:
         return Release(stable=stable, attempt=under_way, waits_for=why)
-    if not _carries(seen, under_way, stages[place]) and not is_ready(seen, under_way.candidate):
+    if not _has_pods_for(seen, under_way, stages[place]):
         return _wait_for_pods(seen, stable, under_way, now)
     return advance(seen, stable, under_way, stages, action, now, hold=why)
 

@@ -188,7 +188,7 @@ def _await_approval(way: _Way) -> Release:
     if approval.on_timeout == "Promote":
         return _look_again(way, f"{_where(way)}: nobody refused; {way.hold}") if way.hold else _next(way)
     message = f"{_place(way)}: nobody approved within {approval.timeout_s:g} s"
-    return Release(stable=way.stable, ended=(_end(way, Outcome.FAILED, "NotApproved", message),))
+    return _give_up(way, "NotApproved", message)
 
 
 def _look_again(way: _Way, waits_for: str, until: datetime | None = None) -> Release:
@@ -217,11 +217,11 @@ def _next(way: _Way) -> Release:
 
 def _fail(way: _Way, failed: Iterable[Finding]) -> Release:
     told = "; ".join(f"gate {finding.name}: {finding.message}" for finding in failed)
-    return Release(stable=way.stable, ended=(_end(way, Outcome.FAILED, "GateFailed", f"{_place(way)}: {told}"),))
+    return _give_up(way, "GateFailed", f"{_place(way)}: {told}")
 
 
-def _end(way: _Way, outcome: Outcome, reason: str, message: str) -> Ended:
-    return Ended(way.attempt.candidate, outcome, reason, message, way.attempt)
+def _give_up(way: _Way, reason: str, message: str) -> Release:
+    return Release(way.stable, ended=(Ended(way.attempt.candidate, Outcome.FAILED, reason, message, way.attempt),))
 
 
 def _count_inconclusive(attempt: Attempt, findings: Iterable[Finding], now: datetime, over: datetime) -> Attempt:
